@@ -6,44 +6,11 @@ new, known, an update or in conflict, says why, and can be taken back. Heavy par
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from wellkept.errors import WellkeptError
-from wellkept.policy import Band, Decay, KindPolicy, Policy
-from wellkept.types import (
-    BatchResult,
-    Conflict,
-    ExpandSpec,
-    Filter,
-    Graph,
-    Group,
-    Hit,
-    Hits,
-    HybridWeights,
-    ImportReport,
-    JournalEntry,
-    LeftOut,
-    Link,
-    Match,
-    Memory,
-    Neighbour,
-    NewMemory,
-    Pack,
-    PackSpec,
-    Plan,
-    Reason,
-    RunReport,
-    Scope,
-    Stats,
-    UndoReport,
-    Version,
-    WriteResult,
-)
-
+TYPE_CHECKING = False  # what `typing` has under this name; importing it would be most of what this module costs
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
-    from typing import Unpack
+    from typing import Any, TypeVar, Unpack
 
     from wellkept.core.consolidation.reflection import Reflection
     from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When, rules_from_toml
@@ -56,9 +23,43 @@ if TYPE_CHECKING:
     from wellkept.engine.transfer.import_export import ImportSpec
     from wellkept.engine.verbs.asynchronous import AsyncMemoryStore
     from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.errors import WellkeptError
     from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
+    from wellkept.policy import Band, Decay, KindPolicy, Policy
     from wellkept.storage.port import Storage
+    from wellkept.types import (
+        BatchResult,
+        Conflict,
+        ExpandSpec,
+        Filter,
+        Graph,
+        Group,
+        Hit,
+        Hits,
+        HybridWeights,
+        ImportReport,
+        JournalEntry,
+        LeftOut,
+        Link,
+        Match,
+        Memory,
+        Neighbour,
+        NewMemory,
+        Pack,
+        PackSpec,
+        Plan,
+        Reason,
+        RunReport,
+        Scope,
+        Stats,
+        UndoReport,
+        Version,
+        WriteResult,
+    )
     from wellkept.types.replay import ReplayReport
+
+    _T = TypeVar("_T")
+    _U = TypeVar("_U")
 
 __version__ = "0.1.0"
 
@@ -115,22 +116,52 @@ __all__ = [
 _LAZY = {
     "Aging": "wellkept.core.consolidation.upkeep_rules",
     "AsyncMemoryStore": "wellkept.engine.verbs.asynchronous",
+    "Band": "wellkept.policy",
+    "BatchResult": "wellkept.types",
+    "Conflict": "wellkept.types",
     "Consolidation": "wellkept.core.consolidation.rules",
     "DEFAULT_RULES": "wellkept.core.consolidation.rules",
+    "Decay": "wellkept.policy",
     "DecayReport": "wellkept.core.consolidation.upkeep_rules",
+    "ExpandSpec": "wellkept.types",
+    "Filter": "wellkept.types",
+    "Graph": "wellkept.types",
+    "Group": "wellkept.types",
+    "Hit": "wellkept.types",
+    "Hits": "wellkept.types",
+    "HybridWeights": "wellkept.types",
+    "ImportReport": "wellkept.types",
     "ImportSpec": "wellkept.engine.transfer.import_export",
+    "JournalEntry": "wellkept.types",
+    "KindPolicy": "wellkept.policy",
+    "LeftOut": "wellkept.types",
+    "Link": "wellkept.types",
+    "Match": "wellkept.types",
+    "Memory": "wellkept.types",
     "MemoryStore": "wellkept.engine.verbs.store",
+    "Neighbour": "wellkept.types",
+    "NewMemory": "wellkept.types",
+    "Pack": "wellkept.types",
+    "PackSpec": "wellkept.types",
+    "Plan": "wellkept.types",
+    "Policy": "wellkept.policy",
+    "Reason": "wellkept.types",
     "Reflection": "wellkept.core.consolidation.reflection",
     "ReplayReport": "wellkept.types.replay",
     "Rule": "wellkept.core.consolidation.rules",
+    "RunReport": "wellkept.types",
+    "Scope": "wellkept.types",
+    "Stats": "wellkept.types",
+    "UndoReport": "wellkept.types",
+    "Version": "wellkept.types",
+    "WellkeptError": "wellkept.errors",
     "When": "wellkept.core.consolidation.rules",
+    "WriteResult": "wellkept.types",
     "decisions_block": "wellkept.core.recall.safe_blocks",
     "rules_from_toml": "wellkept.core.consolidation.rules",
 }
-
-
-_T = TypeVar("_T")
-_U = TypeVar("_U")
+_MODULES = ("errors", "policy", "types")
+"""What `import wellkept` is enough for."""
 
 
 def open(
@@ -181,6 +212,7 @@ def open(
     from wellkept.engine.base.inputs import check_namespace, label
     from wellkept.engine.verbs.store import MemoryStore
     from wellkept.models.registry import load_embedder, load_judge, load_relation_model
+    from wellkept.policy import Policy
 
     named, by = check_namespace(namespace), label("actor", actor)
     model = _given(embedder, load_embedder)
@@ -283,6 +315,7 @@ def _make_ready(ctx: Context, *, ours: bool) -> None:
     from wellkept.engine.base.retry import made_patient
     from wellkept.engine.queue.flushing import recover
     from wellkept.engine.upkeep.binding import require_embedder
+    from wellkept.errors import WellkeptError
 
     made_patient(ctx.storage)
     try:
@@ -361,12 +394,14 @@ def _ledger(url: str | Storage, storage: Storage) -> Ledger:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_MODULES})
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
+    if name in _MODULES:
+        return import_module(f"wellkept.{name}")
     raise AttributeError(f"module 'wellkept' has no attribute {name!r}")

@@ -24,6 +24,7 @@ from wellkept.policy import Policy
 
 Durability: TypeAlias = Literal["full", "relaxed"]
 Send: TypeAlias = Literal["loopback", "any"]
+Daemon: TypeAlias = Literal["on", "off", "auto"]
 
 APP = "wellkept"
 PREFIX = "WELLKEPT_"
@@ -48,6 +49,9 @@ SECRETS: Mapping[str, str] = {
 """Secrets, each with the setting that names the endpoint it is sent to; empty for an endpoint that only the command
 line names. They are read from the environment only,
 because files get copied, committed and shown."""
+DAEMON = "daemon"
+"""Whether commands are handed to a daemon. It is read from the environment only: the command line decides it before it
+reads a file, which would take longer than what it saves."""
 FLUSH_AFTER = 300.0
 """Seconds without a queued write after which an agent is taken to be finished."""
 MOST_SECONDS = 7 * 86_400.0
@@ -56,6 +60,7 @@ _PLACED = (*KEYS, *UNFLAGGED, *SWITCHES, *SECONDS)
 _POLICY_KEYS = ("kinds", "packs", "max_content_chars", "conflict_days", "antonyms")
 _PROJECT_FILE = "wellkept.toml"
 _PYPROJECT = "pyproject.toml"
+_VARIABLES = (*_PLACED, DAEMON, *SECRETS)
 _FLAGS, _ENVIRONMENT, _DEFAULT = "flag", "environment", "default"
 _ON, _OFF = "true", "false"
 
@@ -81,6 +86,8 @@ class Settings:
         relation_model: `auto`, `packaged` (an error when it is missing) or `none` (rules only).
         reranker: `none` or `onnx:PATH`, a cross-encoder that reranks the best results of recall.
         summariser: `extractive` or the URL of a chat endpoint, for reflection.
+        daemon: Whether short commands are handed to a daemon that runs (`on`), one is started for them (`auto`), or
+            neither (`off`).
         ask_send: Where a model may be that answers questions: on this machine (`loopback`), or anywhere (`any`).
         embedder_key: API key of the embedding endpoint; from the environment, never shown.
         token: Access token for a database that requires one; from the environment, never shown.
@@ -105,6 +112,7 @@ class Settings:
     reranker: str = "none"
     summariser: str = "extractive"
     ask_send: Send = "loopback"
+    daemon: Daemon = "on"
     embedder_key: str = field(default="", repr=False)
     judge_key: str = field(default="", repr=False)
     summariser_key: str = field(default="", repr=False)
@@ -162,7 +170,7 @@ def load(
     ]
     found = {key: layer for layer in reversed(layers) for key in layer.values}
     texts = {key: layer.values[key] for key, layer in found.items()}
-    origins = {key: found[key].origin if key in found else _DEFAULT for key in _PLACED}
+    origins = {key: found[key].origin if key in found else _DEFAULT for key in (*_PLACED, DAEMON)}
     policy, policy_file = Policy(), ""
     for layer in reversed(layers):
         if layer.policy is not None:
@@ -297,8 +305,8 @@ def _environment(environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, 
         if not name.startswith(PREFIX) or not value:
             continue  # an empty variable counts as unset
         key = name.removeprefix(PREFIX).lower()
-        if key not in (*_PLACED, *SECRETS):
-            allowed = [PREFIX + known.upper() for known in (*_PLACED, *SECRETS)]
+        if key not in _VARIABLES:
+            allowed = [PREFIX + known.upper() for known in _VARIABLES]
             raise ConfigError(f"unknown setting {name}", where=_ENVIRONMENT, todo=use_one_of(name, allowed))
         values[key] = value
     return values, {secret: values.pop(secret) for secret in SECRETS if secret in values}
@@ -347,8 +355,8 @@ def _toml(text: str, file: Path) -> Mapping[str, Any]:
 def _from_file(data: Mapping[str, Any], file: Path, *, shown: str, project: bool = False) -> _Layer:
     allowed = (*_PLACED, "[policy]", "[kinds.NAME]", *_POLICY_KEYS[1:])
     for key in data:
-        if key in (*SECRETS, "api_key"):
-            instead = key if key in SECRETS else "embedder_key"
+        if key in (*SECRETS, DAEMON, "api_key"):
+            instead = "embedder_key" if key == "api_key" else key
             raise ConfigError(
                 f"{key} must not be set in a file", where=shown, todo=f"Set {PREFIX}{instead.upper()} instead"
             )
@@ -390,6 +398,9 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
         raise ConfigError(
             f"ask.send {texts[SEND]!r} is not allowed", where=origin, todo=use_one_of(texts[SEND], get_args(Send))
         )
+    if texts.get(DAEMON, "on") not in get_args(Daemon):
+        todo = use_one_of(texts[DAEMON], get_args(Daemon))
+        raise ConfigError(f"daemon {texts[DAEMON]!r} is not allowed", where=origin, todo=todo)
     if "policy" not in values:
         return _Layer(origin, texts)
     file = base / Path(values["policy"]).expanduser()

@@ -99,8 +99,8 @@ def module_says_what_it_is(source: Source) -> Iterator[str]:
 
 
 def environment_is_read_in_config_only(source: Source) -> Iterator[str]:
-    """Only `config.py` reads the environment."""
-    if source.path == "config.py":
+    """Only `config.py` reads the environment; one module passes it on to the daemon, before settings are read."""
+    if source.path in ("config.py", "cli/daemon/environment.py"):
         return
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "putenv") and _is(node.value, "os"):

@@ -41,6 +41,11 @@ def test_importing_wellkept_loads_no_heavy_package() -> None:
     assert not loaded_after("import wellkept") & set(HEAVY)
 
 
+def test_handing_a_command_to_a_daemon_imports_next_to_nothing() -> None:
+    statement = "import wellkept.cli.daemon.handover, wellkept.cli.daemon.place"
+    assert not loaded_after(statement) & {*HEAVY, "dataclasses", "json", "subprocess", "typing"}
+
+
 COSTLY = (
     "numpy",
     "onnxruntime",

@@ -49,6 +49,7 @@ BROKEN = [
     ("environment_is_read_in_config_only", "core/a.py", "import os\nx = os.environ['A']"),
     ("environment_is_read_in_config_only", "cli.py", "import os\nx = os.getenv('A')"),
     ("environment_is_read_in_config_only", "engine/a.py", "from os import environ"),
+    ("environment_is_read_in_config_only", "cli/daemon/a.py", "import os\nx = os.environ['A']"),
     ("file_is_short", "core/a.py", LONG_FILE),
     ("functions_are_short", "core/a.py", LONG_FUNCTION),
     ("library_does_not_print", "core/a.py", "print('x')"),

@@ -23,6 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     with _cleaning_up():
         try:
+            if arguments is None:
+                from wellkept.cli.daemon.handover import handed_over
+
+                done = handed_over(sys.argv[1:])
+                if done is not None:
+                    return done
             gc.set_threshold(_OBJECTS)
             from wellkept.cli.app import app
             from wellkept.cli.terminal.session import flush_output

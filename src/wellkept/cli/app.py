@@ -172,6 +172,15 @@ _COMMANDS: Mapping[str, Sequence[Command | Group | Elsewhere]] = {
                 Command("revoke", "serving.token_commands:revoke"),
             ),
         ),
+        Group(
+            "daemon",
+            "Keep modules and models loaded for short commands.",
+            (
+                Command("start", "serving.daemon_commands:start"),
+                Command("stop", "serving.daemon_commands:stop"),
+                Command("status", "serving.daemon_commands:status"),
+            ),
+        ),
         Command("serve", "serving.serve_command:serve"),
         Command("mcp", "serving.mcp_command:mcp"),
         Command("install", "serving.install_command:install"),

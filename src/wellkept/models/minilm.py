@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import threading
 import unicodedata
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ from wellkept.core.judging.calibration import MINILM, Calibration
 from wellkept.core.judging.chatter import ChatterHead
 from wellkept.core.records.vectors import unit
 from wellkept.errors import ModelUnavailable
-from wellkept.models.onnx import session, verified_bytes
+from wellkept.models.onnx import owner, session, verified_bytes
 from wellkept.models.port import Embedded
 from wellkept.models.tokenizer.data_files import DATA
 from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_pieces
@@ -98,8 +97,7 @@ class MiniLmEmbedder:
         if not texts:
             return []
         with _LOADING:
-            # A session does not survive a fork: its threads stay in the parent.
-            model = _load(self._weights or _packaged(), os.getpid())
+            model = _load(self._weights or _packaged(), owner())
         windows = [model.windows(text) for text in texts]
         pending = list(dict.fromkeys(window for of_text in windows for window in of_text))
         # Sorting by length minimises padding.

@@ -4,10 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 from pathlib import Path
 from typing import Any
 
 from wellkept.errors import ModelUnavailable
+
+_forks = False
+
+
+def survive_forks() -> None:
+    """Make all sessions of this process so that children can use them: they compute in the thread that asks.
+
+    To be called before the first session is made, by a process that forks and has no other threads.
+    """
+    global _forks
+    _forks = True
+
+
+def owner() -> int:
+    """The process whose sessions this one may use: itself, as their threads do not survive a fork.
+
+    Sessions without threads of their own are used by children too.
+    """
+    return 0 if _forks else os.getpid()
 
 
 def missing(package: str, *, what: str, todo: str) -> ModelUnavailable:
@@ -52,6 +72,8 @@ def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = Fal
     # Spinning worker threads would use a core of the host process while idle.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
+    if _forks:
+        options.intra_op_num_threads = 1
     if exact:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.add_session_config_entry("session.disable_quant_qdq", "1")

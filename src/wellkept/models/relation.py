@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from wellkept.core.judging.list_head import Head, ReadTwice
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.errors import ModelUnavailable
-from wellkept.models.onnx import missing, session, verified_bytes
+from wellkept.models.onnx import missing, owner, session, verified_bytes
 from wellkept.models.tokenizer.lists import LONGEST_PAIR, ListReader, ListRow, fed, in_rows
 from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, FRAME_PIECES, LABELS, MIRROR, Read, logits_of, shares
 from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
@@ -114,8 +114,7 @@ class PackagedRelationModel:
         if not given:
             return []
         with _LOADING:
-            # A session does not survive a fork: its threads stay in the parent.
-            model = _load(self._folder or _packaged(), os.getpid())
+            model = _load(self._folder or _packaged(), owner())
         if len(given) == 1:
             return [ask(model, *given[0])]
         # Pairs and lists are independent and run in parallel.

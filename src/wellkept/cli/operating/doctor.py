@@ -99,6 +99,7 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         "reranker": settings.reranker,
         "summariser": _without_secrets(settings.summariser),
         "ask_send": settings.ask_send,
+        "daemon": settings.daemon,
         "flush_after": f"{settings.flush_after:g} s",
     }
     for key, value in shown.items():
