@@ -180,6 +180,8 @@ WRONG: list[tuple[dict[str, str], dict[str, str], tuple[str, ...]]] = [
     ({PROJECT: "max_content_chars = 0"}, {}, ("max_content_chars", "wellkept.toml")),
     ({PROJECT: "[policy]\ncolour = 1"}, {}, ("colour", "wellkept.toml", "conflict_days")),
     ({PROJECT: 'embedder_key = "sk"'}, {}, ("wellkept.toml", "WELLKEPT_EMBEDDER_KEY")),
+    ({PROJECT: 'daemon = "auto"'}, {}, ("must not be set in a file", "WELLKEPT_DAEMON")),
+    ({}, {"WELLKEPT_DAEMON": "yes"}, ("'yes'", "environment", "on, off, auto")),
     ({}, {"WELLKEPT_NAMESPCE": "x"}, ("WELLKEPT_NAMESPCE", "environment", "WELLKEPT_NAMESPACE")),
     ({}, {"WELLKEPT_DURABILITY": "some"}, ("'some'", "environment", "relaxed")),
 ]
