@@ -12,6 +12,8 @@ MAKEFLAGS += --no-builtin-rules
 RUN := .venv
 DEV := .venv-dev
 TRAIN := .venv-train
+UPSTREAM := .venv-upstream
+SUITES ?=
 TRAINING ?=
 TOOLS := .uv
 NODE := build/node
@@ -56,7 +58,7 @@ unexport VIRTUAL_ENV
 # The tests start Python hundreds of times; without what was compiled before, each start takes half as long again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp soak coverage lint types format bench \
+.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp test-upstream soak coverage lint types format bench \
 	lock changelog train embedder clean
 
 help:  ## this list
@@ -96,6 +98,16 @@ soak: $(DEV)/.installed  ## long load, search and fuzz tests, up to two hours
 test-mcp: $(DEV)/.installed $(NODE)/.installed  ## the Inspector and the conformance scenarios of MCP; needs npm
 	@PATH="$(CURDIR)/$(NODE)/node_modules/.bin:$$PATH" $(DEV)/bin/python -m pytest -n $(JOBS) -m external \
 		tests/surfaces/mcp/test_official_tools.py $(TESTS)
+
+test-upstream: $(UPSTREAM)/.installed  ## the tests that agent frameworks have for their stores, against ours; SUITES names some
+	@$(UPSTREAM)/bin/python tests/integrations/upstream/run.py $(SUITES)
+
+$(UPSTREAM)/.installed: pyproject.toml constraints/runtime.txt constraints/build.txt tests/integrations/upstream/requirements.txt
+	@"$(PYTHON)" -m venv --clear $(UPSTREAM)
+	@$(UPSTREAM)/bin/python -m pip install --quiet -r constraints/runtime.txt -r constraints/build.txt
+	@$(UPSTREAM)/bin/python -m pip install --quiet -r tests/integrations/upstream/requirements.txt
+	@$(UPSTREAM)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
 
 # The Inspector needs Node 22.19, which comes as a package too; without a version npm takes one that fits an older Node.
 $(NODE)/.installed:
@@ -145,7 +157,7 @@ $(TRAIN)/.installed: training/requirements.txt
 	@touch $@
 
 clean:  ## remove environments, caches and build results
-	rm -rf $(RUN) $(DEV) $(DEV)-3.* $(TRAIN) $(TOOLS) build dist
+	rm -rf $(RUN) $(DEV) $(DEV)-3.* $(TRAIN) $(UPSTREAM) $(TOOLS) build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

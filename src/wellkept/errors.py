@@ -20,7 +20,8 @@
     ├── ConfigError
     │   ├── InvalidPolicy (ValueError)     a wrong key, value or kind in a policy
     │   ├── InvalidRules (ValueError)      a wrong key or value in consolidation rules
-    │   └── InvalidPlan (ValueError)       an invalid plan file, or one of another schema, store or namespace
+    │   ├── InvalidPlan (ValueError)       an invalid plan file, or one of another schema, store or namespace
+    │   └── FrameworkUnavailable           an agent framework that is missing, or of another version
     ├── StorageError
     │   ├── StorePathError                 a directory, a missing directory, no permission
     │   │   └── NoStore                    missing, and a reader creates none
@@ -180,6 +181,10 @@ class InvalidRules(ConfigError, ValueError):
 
 class InvalidPlan(ConfigError, ValueError):
     """A plan file cannot be read, or was made for another store, namespace or schema."""
+
+
+class FrameworkUnavailable(ConfigError):
+    """The agent framework of an integration is not installed, or its version is not known to work."""
 
 
 class StorageError(WellkeptError):

@@ -1,0 +1,75 @@
+"""Which versions of a framework an integration is known to work with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+
+from wellkept.errors import FrameworkUnavailable
+
+_NUMBER = re.compile(r"\d{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """A framework that an integration needs.
+
+    Attributes:
+        distribution: The name it is installed by.
+        least: The first version that is known to work.
+        below: The first version that is not known to work.
+        extra: The extra of Wellkept that brings it; empty if none does.
+    """
+
+    distribution: str
+    least: tuple[int, ...]
+    below: tuple[int, ...]
+    extra: str = ""
+
+    @property
+    def versions(self) -> str:
+        """The versions that are known to work, as an installer reads them."""
+        return f"{self.distribution}>={_dotted(self.least)},<{_dotted(self.below)}"
+
+
+FRAMEWORKS: Mapping[str, Framework] = {
+    "langchain": Framework("langchain-core", (1, 4), (2,), "langchain"),
+    "langgraph": Framework("langgraph-checkpoint", (4, 0), (5,), "langgraph"),
+}
+
+
+def need(name: str) -> None:
+    """Say what is missing before a framework is imported.
+
+    Raises:
+        FrameworkUnavailable: It is not installed, or its version is not known to work; names the versions that are.
+
+    Example:
+        >>> FRAMEWORKS["langgraph"].versions
+        'langgraph-checkpoint>=4.0,<5'
+    """
+    framework = FRAMEWORKS[name]
+    install = f'"wellkept[{framework.extra}]"' if framework.extra else f'"{framework.versions}"'
+    try:
+        found = metadata.version(framework.distribution)
+    except metadata.PackageNotFoundError:
+        what = f"{framework.distribution!r} is not installed"
+        raise FrameworkUnavailable(what, where=f"wellkept.integrations.{name}", todo=f"Install {install}") from None
+    if not framework.least <= _parts(found) < framework.below:
+        raise FrameworkUnavailable(
+            f"{framework.distribution} {found} is not known to work",
+            where=f"wellkept.integrations.{name}",
+            todo=f'Install "{framework.versions}"',
+        )
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """The numbers of a version; what follows a number in the same part, such as `rc1`, does not count."""
+    numbers = [_NUMBER.match(part) for part in version.split(".")]
+    return tuple(int(number[0]) for number in numbers if number)
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
