@@ -16,7 +16,7 @@ import pytest
 from distributions.fresh import SECONDS, Fresh, needed
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = ("crossencoder", "langchain", "langgraph", "mcp", "postgres", "server")
+EXTRAS = ("anthropic", "crossencoder", "langchain", "langgraph", "mcp", "postgres", "server")
 
 
 def built(source: Path, folder: Path, *kinds: str) -> Path:

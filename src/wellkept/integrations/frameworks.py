@@ -35,6 +35,7 @@ class Framework:
 
 
 FRAMEWORKS: Mapping[str, Framework] = {
+    "anthropic": Framework("anthropic", (2, 10), (3,), "anthropic"),
     "langchain": Framework("langchain-core", (1, 4), (2,), "langchain"),
     "langgraph": Framework("langgraph-checkpoint", (4, 0), (5,), "langgraph"),
 }

@@ -158,6 +158,23 @@ def write(memories: MemoryStore, content: str, *, compared: bool = True, **field
             return result.memory
 
 
+def rewrite(memories: MemoryStore, row: Memory, content: str, **fields: Unpack[MemoryFields]) -> Memory:
+    """Give the row of a key another text. A wording or a replaced row that says something else becomes one of its own.
+
+    Example:
+        >>> import wellkept
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     row = rewrite(store, write(store, "Tea is upstairs."), "Tea is downstairs.")
+        ...     row.content, row.version
+        ('Tea is downstairs.', 2)
+    """
+    if row.status == "active" or row.content == content:
+        return memories.revise(row.id, content=content, **fields)
+    drop(memories, row)
+    fields.setdefault("kind", row.kind)
+    return write(memories, content, **fields)
+
+
 def drop(memories: MemoryStore, row: Memory) -> None:
     """Forget the row of a key, whatever its status. Wordings behind it hold keys of their own: they are listed again.
 

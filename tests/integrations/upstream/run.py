@@ -29,9 +29,9 @@ def folder_of(name: str, suite: Mapping[str, Any]) -> Path:
     if "sdist" not in suite:
         return HERE
     place = WORK / name / suite["sdist"]
-    if not place.is_dir():
-        place.mkdir(parents=True)
-        download = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
+    if not any(place.glob("*/")):
+        place.mkdir(parents=True, exist_ok=True)
+        download = ["download", "--quiet", "--no-deps", "--no-binary", suite["sdist"].partition("==")[0]]
         subprocess.run([sys.executable, "-m", "pip", *download, "-d", place, suite["sdist"]], check=True)
         with tarfile.open(next(place.glob("*.tar.gz"))) as archive:
             archive.extractall(place, filter="data")
@@ -48,7 +48,7 @@ def run(name: str, suite: Mapping[str, Any]) -> dict[str, list[bool]]:
         "-c",
         os.devnull,
         f"--rootdir={folder}",
-        f"--confcutdir={folder}",
+        "--noconftest",
         "-o",
         "asyncio_mode=auto",
         "-o",

@@ -25,7 +25,7 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
-from wellkept.integrations.keyed import HELD, KeyedRows, drop, is_current, now, rows_of, write
+from wellkept.integrations.keyed import HELD, KeyedRows, drop, is_current, now, rewrite, rows_of, write
 from wellkept.integrations.langgraph.items import (
     FIELD,
     is_apart,
@@ -239,15 +239,12 @@ class WellkeptStore(BaseStore):
         for row in held[:-1]:
             drop(memories, row)
         last = held[-1] if held else None
-        if last is not None and last.status != "active" and last.content != new.content:
-            drop(memories, last)  # it stands behind another memory, which says what it no longer says
-            last = None
         if last is None:
             metadata = {FIELD: dict(new.record)}
             write(memories, new.content, compared=new.indexed, kind=self._kind, metadata=metadata, expires_at=expires)
         elif (last.content, record_of(last), last.expires_at) != (new.content, new.record, expires):
             metadata = {**last.metadata, FIELD: dict(new.record)}
-            memories.revise(last.id, content=new.content, metadata=metadata, expires_at=expires)
+            rewrite(memories, last, new.content, metadata=metadata, expires_at=expires)
 
     # ------------------------------------------------------------------ expiry
 
