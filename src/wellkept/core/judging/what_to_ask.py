@@ -29,14 +29,15 @@ ALIKE_ASKED = 4
 MOST_ASKED = NEAREST_ASKED + ALIKE_ASKED
 """Most pairs per write: the nearest by vector, and of the other neighbours those that share most words.
 
-Measured on the calibration stories: 98 to 99 % of the restated and replaced memories are among them in English, 95 to
-97 % in other languages; the four nearest alone hold 96 % and 78 to 81 %.
+On English calibration stories they hold 98 % of the restated and 94 % of the replaced memories, beside 20,000 strangers
+94 and 91 %.
 """
 CLOSE_AT = 0.6
 MOST_PARTS = 2
 """Additions read of one memory that has grown, beside its original."""
 ASK_AT = 0.15
-"""Least similarity to ask; in our own cases 24 of 25 contradictions lie above it."""
+"""Least similarity to ask. Many updates share hardly a word with the value that they replace: from .3 on, 87 % of the
+replaced memories were read."""
 
 
 def questions(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memory, ...]:
