@@ -10,7 +10,8 @@ story alone and in stores that hold a crowd of texts besides.
 The least probability of each act is the lowest at which the share of wrong acts among all writes stays under its bound
 in every store: alone, and beside 1,000 and 20,000 strangers, whose texts are not those of the fit if `--strange` names
 others. The bound holds for English and for the other languages, with 95 % confidence by a bootstrap over stories, since
-the lines of one story are dependent; no author's own share exceeds twice the bound.
+the lines of one story are dependent; no author's own share exceeds twice the bound, where he has so many writes that one
+mistake does not.
 """
 
 from __future__ import annotations
@@ -337,13 +338,15 @@ def least_of(cases: Sequence[Case], scores: Numbers, most: float, *, english: bo
     wrong = np.array([case.counts and not case.right for case in some])
     of, size = _numbered([case.story for case in some])
     whose, written = _numbered([case.author for case in some])
+    enough = written >= 1 / most  # of fewer writes a single mistake is too large a share
     drawn = np.random.default_rng(SEED).integers(0, len(size), (RESAMPLED, len(size)))
     least = 2.0
     for step in range(round(HIGHEST * 100), round(LOWEST * 100) - 1, -1):
         acted = (wrong & (chances >= step / 100)).astype(float)
         errors = np.bincount(of, weights=acted, minlength=len(size))
         shares = errors[drawn].sum(1) / size[drawn].sum(1)
-        worst = (np.bincount(whose, weights=acted, minlength=len(written)) / written).max()
+        by_author = np.bincount(whose, weights=acted, minlength=len(written)) / written
+        worst = by_author[enough].max(initial=0.0)
         if np.quantile(shares, CONFIDENCE) > most or worst > 2 * most:
             break
         least = step / 100

@@ -34,7 +34,7 @@ from wellkept.policy import Risk
 from wellkept.types import Opinion
 
 WEIGHTS_SHA256 = "4cc365e8d9077d933672113b89b7fe160b700df1165f7380b0727c8ee4b6377a"
-CARD_SHA256 = "1998f319ee156b306cd684307e82fa22643e10f7eedc8e679b25d17170e1e5a7"
+CARD_SHA256 = "561e45d1dbfbac9bbfdd71f2468e34a8c25f71729bba9e821dd80e8d6c682ac0"
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
 Logits: TypeAlias = NDArray[np.float64]
