@@ -23,12 +23,14 @@ class Client:
         place: The base of the file's path: the working directory, the home directory, or the system's
             folder for application settings.
         file: The path relative to that base.
+        typed: Whether an entry says which transport it has; other clients know it by the command.
     """
 
     name: str
     key: str
     place: Place
     file: str
+    typed: bool = True
 
     def path(self, *, folder: Path | None = None, home: Path | None = None) -> Path:
         """The path of its configuration.
@@ -52,7 +54,9 @@ CLIENTS: Mapping[str, Client] = {
         Client("claude-code", "mcpServers", "folder", ".mcp.json"),
         Client("claude-desktop", "mcpServers", "settings", "Claude/claude_desktop_config.json"),
         Client("cursor", "mcpServers", "home", ".cursor/mcp.json"),
+        Client("gemini-cli", "mcpServers", "home", ".gemini/settings.json", typed=False),
         Client("vscode", "servers", "folder", ".vscode/mcp.json"),
+        Client("windsurf", "mcpServers", "home", ".codeium/windsurf/mcp_config.json", typed=False),
     )
 }
 """The clients by name. Two of them read a file of the project that the team shares."""
@@ -74,19 +78,21 @@ def launcher() -> list[str]:
     return [str(python), "-m", "wellkept.cli"]
 
 
-def entry(command: Sequence[str], options: Sequence[str] = ()) -> dict[str, Json]:
+def entry(command: Sequence[str], options: Sequence[str] = (), *, typed: bool = True) -> dict[str, Json]:
     """The entry of the server in a client's list.
 
     Args:
         command: The program that starts Wellkept, with arguments if needed.
         options: Options of `wellkept mcp`.
+        typed: Whether it says that its transport is stdio.
 
     Example:
         >>> entry(["/opt/bin/wellkept"], ["--db", "/home/ada/agent.db"])["args"]
         ['mcp', '--db', '/home/ada/agent.db']
     """
     program, *first = command
-    return {"type": "stdio", "command": program, "args": [*first, "mcp", *options]}
+    transport = {"type": "stdio"} if typed else {}
+    return {**transport, "command": program, "args": [*first, "mcp", *options]}
 
 
 def _settings_folder() -> Path:

@@ -29,7 +29,7 @@ class InstallOptions:
 def install(
     run: Session,
     *,
-    client: Literal["claude-code", "claude-desktop", "cursor", "vscode"] = option(
+    client: Literal["claude-code", "claude-desktop", "cursor", "gemini-cli", "vscode", "windsurf"] = option(
         "--client",
         "-c",
         default=MISSING,
@@ -42,7 +42,7 @@ def install(
 
     chosen = CLIENTS[client]
     path = options.path if options.path is not None else chosen.path()
-    value = entry(launcher(), _arguments(run, options.toolset))
+    value = entry(launcher(), _arguments(run, options.toolset), typed=chosen.typed)
     if options.show:
         run.show(
             Installed(path=str(path), server="wellkept", entry=value, change="printed"),
