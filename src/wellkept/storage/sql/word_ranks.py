@@ -59,15 +59,21 @@ class WordRanks:
     def _sums(self) -> tuple[Places, NDArray[np.float64]]:
         """Each place once, with its sum; the weights are added in the order in which they came."""
         if self._summed is None:
-            named = np.concatenate(self._places) if self._places else np.zeros(0, dtype=np.int64)
-            weights = np.repeat(self._weights, [part.size for part in self._places])
-            lowest = int(named.min()) if named.size else 0
-            spread = int(named.max()) - lowest + 1 if named.size else 0
-            if spread <= _DENSE * named.size:
-                sums = np.bincount(named - lowest, weights, spread)
-                held = np.flatnonzero(sums)
-                self._summed = held + lowest, sums[held]
-            else:
-                places, at = np.unique(named, return_inverse=True)
-                self._summed = places, np.bincount(at, weights, places.size)
+            self._summed = self._added()
         return self._summed
+
+    def _added(self) -> tuple[Places, NDArray[np.float64]]:
+        named = np.concatenate(self._places) if self._places else np.zeros(0, dtype=np.int64)
+        weights = np.repeat(self._weights, [part.size for part in self._places])
+        lowest = int(named.min()) if named.size else 0
+        spread = int(named.max()) - lowest + 1 if named.size else 0
+        if spread <= _DENSE * named.size:
+            sums = _sums_of(named - lowest, weights, spread)
+            held = np.flatnonzero(sums)
+            return held + lowest, sums[held]
+        places, at = np.unique(named, return_inverse=True)
+        return places, _sums_of(at, weights, places.size)
+
+
+def _sums_of(places: Places, weights: NDArray[np.float64], room: int) -> NDArray[np.float64]:
+    return np.bincount(places, weights, room).astype(np.float64, copy=False)
