@@ -10,8 +10,8 @@ story alone and in stores that hold a crowd of texts besides.
 The least probability of each act is the lowest at which the share of wrong acts among all writes stays under its bound
 in every store: alone, and beside 1,000 and 20,000 strangers, whose texts are not those of the fit if `--strange` names
 others. The bound holds for English and for the other languages, with 95 % confidence by a bootstrap over stories, since
-the lines of one story are dependent; no author's own share exceeds twice the bound, where he has so many writes that one
-mistake does not.
+the lines of one story are dependent; no author's own share exceeds twice the bound, where the author has so many writes
+that one mistake does not.
 """
 
 from __future__ import annotations
