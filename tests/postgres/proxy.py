@@ -20,6 +20,8 @@ behind the coordinator that is cut at this point, and an error is the answer to 
 
 _COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
 _ROLLBACK = b"Q\x00\x00\x00\x0dROLLBACK\x00"
+_WRITING = b"READ COMMITTED"
+_READY = b"Z\x00\x00\x00\x05"
 _IDLE = b"Z\x00\x00\x00\x05I"
 
 
@@ -44,6 +46,7 @@ class Proxy:
         at_commit: Asked at every commit; may be set at any time.
         error: The answer where an error is one.
         cuts: How often a connection was cut at a commit.
+        trips: How often the server was ready for more since the last writing transaction began.
     """
 
     def __init__(self, url: str) -> None:
@@ -56,6 +59,7 @@ class Proxy:
         self.error = INTERNAL
         self.refusing = False
         self.cuts = 0
+        self.trips = 0
         self.told_early = False
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -108,6 +112,8 @@ class Proxy:
         with suppress(OSError):
             while data := client.recv(1 << 16):
                 at = self.at_commit() if data == _COMMIT else ""
+                if _WRITING in data:
+                    self.trips = 0
                 if at:
                     self.cuts += 1
                 if at == "before":
@@ -131,6 +137,7 @@ class Proxy:
     ) -> None:
         with suppress(OSError):
             while data := server.recv(1 << 16):
+                self.trips += data.count(_READY)
                 if silent.is_set():  # the commit is done, and nobody hears of it
                     break
                 if replaced.is_set():

@@ -188,6 +188,8 @@ class _Maker:
         """Link texts with a pending link for this name to the memory that now has it."""
         ends = tuple(waiting(key) for key in sorted(keys(self._memory)))
         waited = [link for link in self._tx.links(ends) if link.dst in ends] if ends else []
+        if not waited:
+            return
         there = {(one.src, one.rel) for one in self._tx.links((self._memory.id,)) if one.dst == self._memory.id}
         for link in waited:
             if link.src == self._memory.id:

@@ -158,7 +158,7 @@ class PostgresStorage(Bound):
             raise
         finally:
             session.rollback()
-            self._pool.give(session.connection)
+            self._pool.give(session.connection, spoiled=session.spoiled)
 
     @contextmanager
     def _beside(self) -> Iterator[Session]:
@@ -251,9 +251,11 @@ class PostgresStorage(Bound):
             self._writers.release()
 
     def _lock(self, session: Session, name: str) -> None:
+        if name == "lock.share":
+            session.put(name, [{"store": STORE_LOCK}])  # it is waited for with the next statement
+            return
         session.row(name, {"store": STORE_LOCK})
-        if name == "lock.alone":
-            session.run("lock.writers")
+        session.run("lock.writers")
 
     # ---- the port ----
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wellkept.errors import Corrupt, NotPermitted
 from wellkept.storage.postgres.approximate import Searcher
@@ -27,17 +27,17 @@ class ReadTx(reading.ReadTx):
 
     def _opened(self) -> Opened:
         ns = number_of(self.namespace)
-        seq = self._begun(ns)
-        store_id, model, dim, newest, head, indexed = self._session.row("tx.header", {"ns": ns, "seq": seq})
+        seq, (store_id, model, dim, newest, head, indexed) = self._begun(ns)
         self._searcher = Searcher(self._session, ns, model, dim) if indexed == model else None
         return Opened(store_id, model, dim, newest, ns, seq, head or "")
 
-    def _begun(self, ns: int) -> int:
-        """The number of the newest entry."""
-        return self._checked(self._session.row("tx.namespace", {"ns": ns}))
+    def _begun(self, ns: int) -> tuple[int, Any]:
+        """The number of the newest entry, and the row of `tx.header`."""
+        found, header = self._session.batch([("tx.namespace", {"ns": ns}), ("tx.header", {"ns": ns})])
+        return self._checked(next(iter(found.rows), None)), header.rows[0]
 
-    def _checked(self, row: tuple[int, str] | None) -> int:
-        seq, name = row or (0, self.namespace)
+    def _checked(self, row: tuple[int, str, str] | None) -> int:
+        seq, name, self._asking = row or (0, self.namespace, "")
         if name != self.namespace:  # hash collision of two names; see `rows.number_of`
             raise Corrupt(
                 f"the names {name!r} and {self.namespace!r} have the same number",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from psycopg.pq import Format, TransactionStatus
 from wellkept.errors import NotPermitted
 from wellkept.storage.postgres.failures import translated
 from wellkept.storage.postgres.sql import queries
+from wellkept.storage.sql.connection import Answer
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -85,6 +86,10 @@ class Session:
         where: Name of the database in errors, without the password.
         key: Key of the token of every transaction; empty to use the rights of the login.
         bounds: Time limits of every transaction.
+
+    Attributes:
+        spoiled: Whether the connection must not be used again: an error among statements that were sent together leaves
+            the driver with prepared statements that the server never prepared.
     """
 
     def __init__(self, connection: Connection, where: str, key: str = "", *, bounds: Bounds = USUAL) -> None:
@@ -93,6 +98,8 @@ class Session:
         self.key = key
         self.bounds = bounds
         self._queries = queries()
+        self.spoiled = False
+        self._put: list[tuple[str, list[Any]]] = []
 
     @property
     def lost(self) -> bool:
@@ -104,6 +111,7 @@ class Session:
         if name in _BEGINNINGS:
             self._begin(name)
             return 0
+        self._send()
         try:
             return self.connection.execute(self.text(name).encode(), parameters).rowcount
         except (psycopg.Error, UnicodeEncodeError) as error:
@@ -156,6 +164,7 @@ class Session:
 
     def script(self, text: str) -> None:
         """Run a script of several trusted statements at once."""
+        self._send()
         try:
             self.connection.execute(text.encode())
         except psycopg.Error as error:
@@ -163,16 +172,39 @@ class Session:
 
     def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Run a statement for each row, pipelined."""
-        given = list(rows)
-        if not given:
-            return
-        if len(given) == 1:
-            self.run(name, given[0])
-            return
+        self.put(name, rows)
+        self._send()
+
+    def put(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+        """Run a statement for each row, at the latest with the next statement, which then costs no further trip."""
+        if given := list(rows):
+            self._put.append((name, given))
+
+    def batch(self, asked: Sequence[tuple[str, Parameters]]) -> list[Answer]:
+        """Run several statements in one trip to the server."""
+        cursors = self._sent([(self.text(name), parameters) for name, parameters in asked])
+        return [Answer(one.rowcount, one.fetchall() if one.description else []) for one in cursors]
+
+    def _send(self) -> None:
+        """Run what was put off."""
+        if self._put:
+            self._sent([])
+
+    def _sent(self, asked: Sequence[tuple[str, Parameters]]) -> list[psycopg.Cursor[tuple[Any, ...]]]:
+        """The cursors of statements, which are run in one trip with what was put off before them."""
+        put, self._put = self._put, []
+        alone = not put and len(asked) == 1 or not psycopg.Pipeline.is_supported()
         try:
-            with self.connection.cursor() as cursor:
-                cursor.executemany(self.text(name).encode(), given)
+            with nullcontext() if alone else self.connection.pipeline():
+                for name, rows in put:
+                    if len(rows) == 1:
+                        self.connection.execute(self.text(name).encode(), rows[0])
+                    else:
+                        with self.connection.cursor() as cursor:
+                            cursor.executemany(self.text(name).encode(), rows)
+                return [self.connection.execute(sql.encode(), given, binary=True) for sql, given in asked]
         except (psycopg.Error, UnicodeEncodeError) as error:
+            self.spoiled = self.spoiled or not alone
             raise translated(error, self.where) from error
 
     def row(self, name: str, parameters: Parameters = None) -> Any:
@@ -186,13 +218,15 @@ class Session:
 
     def select(self, sql: str, parameters: Parameters = None) -> list[Any]:
         """All rows of a query composed of named parts."""
+        [cursor] = self._sent([(sql, parameters)])
         try:
-            return self.connection.execute(sql.encode(), parameters, binary=True).fetchall()
-        except (psycopg.Error, UnicodeEncodeError) as error:
+            return cursor.fetchall()
+        except psycopg.Error as error:
             raise translated(error, self.where) from error
 
     def blocks(self, name: str, parameters: Parameters, size: int) -> Iterator[list[Any]]:
         """The rows of a query in blocks of `size`, for results too large for memory."""
+        self._send()
         try:
             with self.connection.cursor(name=f"wellkept_{next(_numbers)}") as cursor:
                 cursor.execute(self.text(name).encode(), parameters, binary=True)
@@ -226,6 +260,7 @@ class Session:
 
     def rollback(self) -> None:
         """Roll back an open transaction; a broken connection has already done so."""
+        self._put.clear()
         if self.connection.closed or self.connection.info.transaction_status == TransactionStatus.IDLE:
             return
         with suppress(psycopg.Error):  # the cause was already raised, and the pool discards the connection

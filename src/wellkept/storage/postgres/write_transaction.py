@@ -20,17 +20,19 @@ class WriteTx(ReadTx, writing.WriteTx):
 
     _mark: str | None = None
 
-    def _begun(self, ns: int) -> int:
+    def _begun(self, ns: int) -> tuple[int, Any]:
         """Lock the namespace against other writers by incrementing its number."""
         bounds = self._session.bounds
         if bounds.elsewhere:
-            self._session.row("lock.patience", {"ns": ns, "wait": f"{bounds.lock}ms"})
-        row = self._session.row("namespace.take", {"ns": ns})
+            self._session.put("lock.patience", [{"ns": ns, "wait": f"{bounds.lock}ms"}])
+        taken, header = self._session.batch([("namespace.take", {"ns": ns}), ("tx.header", {"ns": ns})])
+        row = next(iter(taken.rows), None)
         if row is None:
             row = self._session.row("namespace.make", {"ns": ns, "name": self.namespace})
+            header = self._session.batch([("tx.header", {"ns": ns})])[0]  # another writer may have been first
         seq = self._checked(row)
         self._taken = seq + 1
-        return seq
+        return seq, header.rows[0]
 
     def finish(self) -> None:
         """Before the commit, set the namespace's number to that of the newest entry."""
@@ -69,9 +71,9 @@ class WriteTx(ReadTx, writing.WriteTx):
         places = {place for place, _ in shown}
         stale = [row.former for row in changed if row.former is not None and row.former not in places]
         if stale:
-            self._session.run("words.delete", {"ns": self._ns, "places": stale})
+            self._session.put("words.delete", [{"ns": self._ns, "places": stale}])
         words = [(self._ns, place, memory.id, rows.words_of(memory, self._ns)) for place, memory in shown]
-        self._session.many("words.put", words)
+        self._session.put("words.put", words)
 
     def _clear_words(self) -> None:
         self._session.run("clear.words", {"ns": self._ns})

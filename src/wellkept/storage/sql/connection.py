@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+
+class Answer(NamedTuple):
+    """What a statement did: the number of changed rows, or the rows of a query."""
+
+    changed: int
+    rows: list[Any]
 
 
 class Session(Protocol):
@@ -25,6 +32,14 @@ class Session(Protocol):
 
     def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Run a statement for each row."""
+        ...
+
+    def put(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+        """Run a statement for each row, at the latest with the next statement."""
+        ...
+
+    def batch(self, asked: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Answer]:
+        """Run several statements, at once where the backend can."""
         ...
 
     def row(self, name: str, parameters: Mapping[str, Any] = ...) -> Any:

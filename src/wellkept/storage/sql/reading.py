@@ -91,6 +91,9 @@ class ReadTx(ReadingOnly, ABC):
     foreign = False
     """Whether the store uses another embedder than this process."""
 
+    _asking: str | None = None
+    """What the namespace remembers of its questions, once it was read."""
+
     _newest = False
     """Whether this transaction's snapshot is certainly the newest state."""
 
@@ -316,8 +319,10 @@ class ReadTx(ReadingOnly, ABC):
 
     def asking(self) -> str:
         """See `Tx.asking`."""
-        row = self._session.row("namespace.asking", {"ns": self._ns})
-        return str(row[0]) if row is not None else ""
+        if self._asking is None:
+            row = self._session.row("namespace.asking", {"ns": self._ns})
+            self._asking = str(row[0]) if row is not None else ""
+        return self._asking
 
     def census(self) -> Census:
         """See `Tx.census`."""

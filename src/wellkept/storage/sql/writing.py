@@ -115,7 +115,9 @@ class WriteTx(ReadTx):
         kept: list[Effect] = []
         texts: list[str] = []
         fresh = self._keep_vectors(vectors or {})
-        held = self._held(entry.effects, self._first_place)
+        aliases = [effect for effect in entry.effects if isinstance(effect, AliasChange)]
+        held, counts = self._held(entry.effects, self._first_place, aliases)
+        changed = iter(counts)
         for effect in entry.effects:
             text = ""
             match effect:
@@ -123,7 +125,7 @@ class WriteTx(ReadTx):
                     text = record_text(after) if after else ""
                     self._change_memory(before, after, text, held)
                 case AliasChange():
-                    if not self._change_alias(effect):
+                    if not next(changed):
                         continue
                 case LinkChange():
                     if not self._change_link(effect):
@@ -140,8 +142,13 @@ class WriteTx(ReadTx):
 
     # ---- memories ----
 
-    def _held(self, effects: Iterable[Effect], first_place: Callable[[], int]) -> dict[str, Held]:
-        """The current state of every changed memory, in the order of the effects."""
+    def _held(
+        self, effects: Iterable[Effect], first_place: Callable[[], int], aliases: Sequence[AliasChange] = ()
+    ) -> tuple[dict[str, Held], list[int]]:
+        """The current state of every changed memory, in the order of the effects.
+
+        Aliases are changed on the same trip; for each, whether it was.
+        """
         held: dict[str, Held] = {}
         new_place = 0
         for effect in effects:
@@ -155,11 +162,14 @@ class WriteTx(ReadTx):
             if memory.id not in held:
                 new_place = new_place + 1 if held else first_place()
                 held[memory.id] = Held(new_place)
+        asked: list[tuple[str, Mapping[str, Any]]] = [self._alias(effect) for effect in aliases]
         if held:
-            asked = {"ns": self._ns, "ids": self._session.listed(held)}
-            for memory_id, place, version, status, found_by in self._session.rows("memory.held", asked):
+            asked.append(("memory.held", {"ns": self._ns, "ids": self._session.listed(held)}))
+        answers = self._session.batch(asked) if asked else []
+        if held:
+            for memory_id, place, version, status, found_by in answers.pop().rows:
                 held[memory_id] = Held(held[memory_id].new_place, place, place, version, status, found_by)
-        return held
+        return held, [one.changed for one in answers]
 
     def _change_memory(self, before: Memory | None, after: Memory | None, text: str, held: Mapping[str, Held]) -> None:
         memory = after or before
@@ -187,7 +197,7 @@ class WriteTx(ReadTx):
     def _write_memories(self, held: Mapping[str, Held], fresh: Mapping[str, Vector]) -> None:
         gone = [one for one, row in held.items() if row.former is not None and row.place != row.former]
         if gone:
-            self._session.run("memory.delete", {"ns": self._ns, "ids": self._session.listed(gone)})
+            self._session.put("memory.delete", [{"ns": self._ns, "ids": self._session.listed(gone)}])
         inserts: list[Sequence[Any]] = []
         updates: list[Sequence[Any]] = []
         usage: dict[str, tuple[Any, ...]] = {}
@@ -202,8 +212,8 @@ class WriteTx(ReadTx):
             updates.append((*self._columns(memory), row.text, self._ns, memory_id))
             if row.usage is not None:
                 usage[memory_id] = row.usage
-        self._session.many("memory.insert", inserts)
-        self._session.many("memory.update", updates)
+        self._session.put("memory.insert", inserts)
+        self._session.put("memory.update", updates)
         if usage:
             self.touch(usage)
         self._write_words([row for row in held.values() if row.words])
@@ -228,9 +238,9 @@ class WriteTx(ReadTx):
         blobs = {digest: self._checked_vector(digest, vector) for digest, vector in vectors.items()}
         at = {"ns": self._ns, "model": self._model}
         rows = [{**at, "hash": one, "vec": self._session.vector(blob)} for one, blob in blobs.items()]
-        self._session.many("vector.put", rows)
+        self._session.put("vector.put", rows)
         if self._mixed and blobs:
-            self._session.run("vector.drop_former", {**at, "hashes": self._session.listed(blobs)})
+            self._session.put("vector.drop_former", [{**at, "hashes": self._session.listed(blobs)}])
         return {digest: restore(blob) for digest, blob in blobs.items()}
 
     def _checked_vector(self, digest: str, vector: Vector) -> bytes:
@@ -270,9 +280,10 @@ class WriteTx(ReadTx):
 
     # ---- aliases, links, conflicts ----
 
-    def _change_alias(self, effect: AliasChange) -> bool:
+    def _alias(self, effect: AliasChange) -> tuple[str, Mapping[str, Any]]:
+        """The statement that changes an alias, and its values."""
         values = {"ns": self._ns, "hash": effect.hash, "id": effect.memory_id}
-        return self._session.run("alias.insert" if effect.present else "alias.delete", values) > 0
+        return "alias.insert" if effect.present else "alias.delete", values
 
     def _change_link(self, effect: LinkChange) -> bool:
         link = effect.after or effect.before
@@ -342,25 +353,25 @@ class WriteTx(ReadTx):
             "key": entry.idempotency_key or None,
             "moved": " ".join(moved),
         }
+        ids = concerned_ids(entry, touched(effects))
+        changed = frozenset(touched(effect for effect in effects if isinstance(effect, MemoryChange)))
+        rows = [{"ns": self._ns, "seq": seq, "id": one, "changed": one in changed} for one in ids]
+        self._session.put("journal.memory", rows)
         if not self._insert_entry(values):
             raise Stale(f"idempotency key {entry.idempotency_key!r} is already used")
-        ids = concerned_ids(entry, touched(effects))
-        if ids:
-            changed = frozenset(touched(effect for effect in effects if isinstance(effect, MemoryChange)))
-            rows = [{"ns": self._ns, "seq": seq, "id": one, "changed": one in changed} for one in ids]
-            self._session.many("journal.memory", rows)
         self.seq, self._newest_head = seq, values["record"][:HEAD]
         return seq
 
     def note_asking(self, text: str) -> None:
         """See `Tx.note_asking`."""
         self._open()
-        self._session.run("namespace.note", {"ns": self._ns, "asking": text})
+        self._session.put("namespace.note", [{"ns": self._ns, "asking": text}])
+        self._asking = text
 
     def touch(self, usage: Mapping[str, Usage]) -> None:
         """See `Tx.touch`."""
         rows = [(*usage_columns(*used), self._ns, memory_id) for memory_id, used in usage.items()]
-        self._session.many("memory.set_usage", rows)
+        self._session.put("memory.set_usage", rows)
 
     # ---- erasure ----
 
@@ -371,7 +382,7 @@ class WriteTx(ReadTx):
         hashes = self._scrub_journal(gone)
         rows = self.find(Filter(ids=tuple(sorted(gone)), statuses=ALL_STATUSES))
         hashes.update(row.embedding for row in rows)
-        held = self._held([MemoryChange(row, None) for row in rows], self._first_place)
+        held, _ = self._held([MemoryChange(row, None) for row in rows], self._first_place)
         for memory in rows:
             row, left = held[memory.id], tombstone(memory, at=entry.at)
             row.after, row.text, row.usage, row.words = left, record_text(left), usage_of(left), True
@@ -460,7 +471,7 @@ class WriteTx(ReadTx):
         Returns:
             For each effect the JSON of the memory's new state, and the ids of the memories.
         """
-        held = self._held(effects, first_place)
+        held, _ = self._held(effects, first_place)
         texts = []
         for effect in effects:
             text = ""
@@ -474,7 +485,8 @@ class WriteTx(ReadTx):
                         row.usage = usage_of(after) if after else None
                         row.place = None if after is None else row.place or row.new_place
                 case AliasChange():
-                    self._change_alias(effect)
+                    name, values = self._alias(effect)
+                    self._session.put(name, [values])
                 case LinkChange():
                     self._take_link(effect)
                 case ConflictChange():

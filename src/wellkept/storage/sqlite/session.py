@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from wellkept.storage.sql.connection import Answer
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.sql import queries
 
@@ -52,6 +53,16 @@ class Session:
             raise
         except (sqlite3.Error, UnicodeEncodeError) as error:
             raise translated(error, self.where) from error
+
+    put = many
+
+    def batch(self, asked: Sequence[tuple[str, Parameters]]) -> list[Answer]:
+        """Run several statements."""
+        answers = []
+        for name, parameters in asked:
+            cursor = self.execute(self._queries[name], parameters)
+            answers.append(Answer(cursor.rowcount, cursor.fetchall()))
+        return answers
 
     def row(self, name: str, parameters: Parameters = ()) -> Any:
         """The first row of a query, or None."""

@@ -63,9 +63,9 @@ class Connections:
             self._free.release()
             raise
 
-    def give(self, connection: Connection) -> None:
-        """Return a connection to the pool; a broken or outdated one, or one inside a transaction, is closed."""
-        idle = not connection.closed and connection.info.transaction_status == TransactionStatus.IDLE
+    def give(self, connection: Connection, *, spoiled: bool = False) -> None:
+        """Return a connection to the pool; a broken, spoiled or outdated one, or one in a transaction, is closed."""
+        idle = not spoiled and not connection.closed and connection.info.transaction_status == TransactionStatus.IDLE
         with self._lock:
             self._taken.discard(connection)
             kept = idle and not self._closed and connection not in self._outdated

@@ -33,14 +33,12 @@ LOCK TABLE wellkept.namespace IN SHARE ROW EXCLUSIVE MODE
 -- name: lock.patience
 SELECT set_config('lock_timeout', %(wait)s, true) FROM wellkept.namespace WHERE ns = %(ns)s
 -- name: namespace.take
-UPDATE wellkept.namespace SET seq = seq + 1 WHERE ns = %(ns)s RETURNING seq - 1, name
+UPDATE wellkept.namespace SET seq = seq + 1 WHERE ns = %(ns)s RETURNING seq - 1, name, asking
 -- name: namespace.make
 INSERT INTO wellkept.namespace AS n (ns, name, seq) VALUES (%(ns)s, %(name)s, 1)
-ON CONFLICT (ns) DO UPDATE SET seq = n.seq + 1 RETURNING seq - 1, name
+ON CONFLICT (ns) DO UPDATE SET seq = n.seq + 1 RETURNING seq - 1, name, asking
 -- name: namespace.set_seq
 UPDATE wellkept.namespace SET seq = %(seq)s WHERE ns = %(ns)s
--- name: namespace.asking
-SELECT asking FROM wellkept.namespace WHERE ns = %(ns)s
 -- name: namespace.note
 UPDATE wellkept.namespace SET asking = %(asking)s WHERE ns = %(ns)s
 -- name: namespace.try
@@ -50,11 +48,11 @@ SELECT ns FROM wellkept.namespace WHERE ns = %(ns)s FOR NO KEY UPDATE SKIP LOCKE
 
 -- name: tx.header
 SELECT h.store_id, h.model, e.dim, (SELECT max(x.model) FROM wellkept.embedder AS x),
-  (SELECT left(j.record, 1000) FROM wellkept.journal AS j WHERE j.ns = %(ns)s AND j.seq = %(seq)s),
+  (SELECT left(j.record, 1000) FROM wellkept.journal AS j WHERE j.ns = %(ns)s ORDER BY j.seq DESC LIMIT 1),
   (SELECT a.model FROM wellkept.approximate AS a WHERE a.ns = %(ns)s)
 FROM wellkept.header AS h JOIN wellkept.embedder AS e ON e.model = h.model
 -- name: tx.namespace
-SELECT seq, name FROM wellkept.namespace WHERE ns = %(ns)s
+SELECT seq, name, asking FROM wellkept.namespace WHERE ns = %(ns)s
 -- name: header.read
 SELECT h.store_id, e.name, e.dim, h.policy, h.created_at
 FROM wellkept.header AS h JOIN wellkept.embedder AS e ON e.model = h.model
