@@ -52,7 +52,7 @@ class Pool:
         return Lucene([_english(text) for text in self.texts])
 
     @cached_property
-    def terms(self) -> list[list[str]]:
+    def terms(self) -> list[tuple[str, ...]]:
         """Stemmed terms of each text."""
         return [scoring.document_terms(text) for text in self.texts]
 

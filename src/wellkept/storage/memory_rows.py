@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellkept.core.records.codec import DAMAGE, conflict_from, iso, link_from, memory_from, time_from
 from wellkept.core.text.forms import search_terms, slot_key
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.core.text.titles import titles
 from wellkept.errors import Corrupt
 from wellkept.parsing import parsed_json
@@ -65,17 +66,27 @@ def memory_of(record: str, access_count: int, last_accessed_at: str | None, stab
     Raises:
         Corrupt: The record is not a memory.
     """
+    # Values of the caller's own can be changed in place, so a memory that has some is not shared.
+    decode = _decoded if '"metadata"' in record or '"signals"' in record else _shared
     try:
-        plain = parsed_json(record)
-        if access_count:
-            plain["access_count"] = access_count
-        if last_accessed_at is not None:
-            plain["last_accessed_at"] = last_accessed_at
-        if stability is not None:
-            plain["stability"] = stability
-        return memory_from(plain)
+        return decode(record, access_count, last_accessed_at, stability)
     except DAMAGE as error:
         raise _corrupt("memory", error) from error
+
+
+def _decoded(record: str, access_count: int, last_accessed_at: str | None, stability: float | None) -> Memory:
+    plain = parsed_json(record)
+    if access_count:
+        plain["access_count"] = access_count
+    if last_accessed_at is not None:
+        plain["last_accessed_at"] = last_accessed_at
+    if stability is not None:
+        plain["stability"] = stability
+    return memory_from(plain)
+
+
+_shared = remembered(32 * MIB)(_decoded)
+"""The same rows are read again and again: each write reads its neighbours, each query its candidates."""
 
 
 def link_of(src: str, dst: str, rel: str, created_at: str | None) -> Link:
@@ -90,6 +101,7 @@ def link_of(src: str, dst: str, rel: str, created_at: str | None) -> Link:
         raise _corrupt("link", error) from error
 
 
+@remembered(8 * MIB)
 def conflict_of(record: str) -> Conflict:
     """Decode the conflict of a row.
 
@@ -117,16 +129,23 @@ def entry_of(record: str) -> dict[str, Json]:
     return plain
 
 
+def _vector_bytes(vector: Vector | None) -> int:
+    return 0 if vector is None else vector.nbytes * 3 // 2  # and the stored bytes, by which it is found
+
+
+@remembered(16 * MIB, _vector_bytes)
 def vector_of(blob: bytes, dim: int) -> Vector | None:
-    """Decode the vector of a row; None for an invalid one: wrong length or not finite."""
+    """Decode the vector of a row, read-only; None for an invalid one: wrong length or not finite."""
     from wellkept.core.records.vectors import restore
 
     if len(blob) != 2 * dim:
         return None
     try:
-        return restore(blob)
+        vector = restore(blob)
     except ValueError:
         return None
+    vector.setflags(write=False)  # it is shared
+    return vector
 
 
 def _corrupt(what: str, error: Exception) -> Corrupt:

@@ -56,4 +56,4 @@ def newer_first(hits: Sequence[Hit], pairs: Sequence[Pair]) -> list[Hit]:
     ]
     # Of several, the best one that was passed explains the place.
     moves = {one.newer: one.move for one in sorted(passed, key=lambda one: before[one.older], reverse=True)}
-    return [replace(by_id[key], moved=moves.get(key, by_id[key].moved)) for key in order]
+    return [replace(by_id[key], moved=moves[key]) if key in moves else by_id[key] for key in order]

@@ -71,6 +71,7 @@ def word_shares(query: Sequence[str], documents: Sequence[Sequence[str]], of_all
     total = math.fsum(worth.values())
     # "utf" and "8" beside "utf_8" say nothing more.
     wholes = {term: [other for other in worth if term in other] for term in worth}
+    beginnings = {term: [other[:BEGINNING] for other in wholes[term] if len(other) > BEGINNING] for term in worth}
     identifiers = [frozenset(term.split("_")) for term in worth if _is_identifier(term)]
     shares = []
     for document in documents:
@@ -78,8 +79,15 @@ def word_shares(query: Sequence[str], documents: Sequence[Sequence[str]], of_all
         if any(parts <= held for parts in identifiers):  # "PR#441" is "PR 441" too
             shares.append(1.0)
             continue
-        begun = {term[:BEGINNING] for term in held if len(term) >= BEGINNING}
-        found = math.fsum(value * _found(wholes[term], held, begun) for term, value in worth.items())
+        begun: set[str] | None = None  # made where a word of the query is missing
+        values = []
+        for term, value in worth.items():
+            if not held.isdisjoint(wholes[term]):
+                values.append(value)
+            elif beginnings[term]:
+                begun = {word[:BEGINNING] for word in held if len(word) >= BEGINNING} if begun is None else begun
+                values.append(0.0 if begun.isdisjoint(beginnings[term]) else value * INFLECTED)
+        found = math.fsum(values)
         shares.append(found / total if total else 0.0)
     return shares
 
@@ -128,13 +136,6 @@ def _rarity(of_all: Statistics, term: str) -> float:
     documents = max(of_all.documents, LEAST_DOCUMENTS)
     holders = of_all.holders.get(term, 0)
     return math.log(1 + (documents - holders + 0.5) / (holders + 0.5))
-
-
-def _found(spellings: Sequence[str], held: Collection[str], begun: Collection[str]) -> float:
-    """What a document with these terms is worth to a term: to itself, and where it is a part of a longer one."""
-    if any(term in held for term in spellings):
-        return 1.0
-    return INFLECTED if any(len(term) > BEGINNING and term[:BEGINNING] in begun for term in spellings) else 0.0
 
 
 def _is_identifier(term: str) -> bool:

@@ -18,6 +18,7 @@ from wellkept.core.lexicon import Language, Script, lexicon
 from wellkept.core.reading.language_detection import language_of
 from wellkept.core.reading.stems import stem
 from wellkept.core.text.forms import search_terms
+from wellkept.core.text.text_cache import MIB, remembered
 
 K1 = 1.5
 """BM25 k1: how fast repeated words saturate."""
@@ -39,14 +40,15 @@ Key = TypeVar("Key", bound=Hashable)
 # Words
 
 
-def document_terms(text: str) -> list[str]:
+@remembered(16 * MIB)
+def document_terms(text: str) -> tuple[str, ...]:
     """Stems of a stored text, in order, with repeats.
 
     Example:
         >>> document_terms("She painted sunsets in 2022")
-        ['she', 'paint', 'sunset', 'in', '2022']
+        ('she', 'paint', 'sunset', 'in', '2022')
     """
-    return [term_stem(term) for term in search_terms(text)]
+    return tuple(map(term_stem, search_terms(text)))
 
 
 def query_terms(text: str) -> list[str]:
@@ -149,7 +151,7 @@ def lexical_scores(query: Sequence[str], documents: Sequence[Sequence[str]], of_
     rarity = {term: _rarity(of_all, term) for term in dict.fromkeys(query)}
     scores = []
     for document in documents:
-        often = Counter(document)
+        often = {term: document.count(term) for term in rarity}
         damping = K1 * (1 - B + B * len(document) / (of_all.mean_length or 1.0))
         scores.append(math.fsum(worth * often[term] / (often[term] + damping) for term, worth in rarity.items()))
     best = max(scores, default=0.0)

@@ -73,7 +73,7 @@ def obstacle(row: Memory, q: Question, successors: Mapping[str, Memory]) -> str:
         return f"superseded by {row.superseded_by}"
     if row.status == "wording":
         return f"a wording of {row.superseded_by}"
-    if row.status not in q.statuses:
+    if row.status != "active" and row.status not in q.statuses:
         return row.status
     if q.valid_at is not None:
         return "" if held_at(row, successors.get(row.superseded_by), q.valid_at) else f"not so at {iso(q.valid_at)}"

@@ -36,10 +36,10 @@ def matched(
     return found
 
 
-def _beside(row: Memory) -> list[str]:
+def _beside(row: Memory) -> Sequence[str]:
     """The terms by which full text search finds a row and that its score does not count."""
     parts = (row.summary, row.attribute, *row.tags)
-    return document_terms("\n".join(parts)) if any(parts) else []
+    return document_terms("\n".join(parts)) if any(parts) else ()
 
 
 def relevance_of(scored: Sequence[Hit], matched: Mapping[str, float]) -> dict[str, float]:

@@ -7,18 +7,19 @@ the time of the query. An order may have more errors than a mark, because it hid
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from wellkept.core.recall import moves, rank
 from wellkept.core.recall.moves import Pair
 from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.lifecycle import effective_time
+from wellkept.engine.recall.recorded import Recorded
 from wellkept.storage.port import Tx
 from wellkept.types import MAY_UPDATE, Conflict, Filter, Hit, Link, Memory, Move
 
 
-def newer_first(tx: Tx, scored: list[Hit], now: datetime, *, possible: bool) -> list[Hit]:
+def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *, possible: bool) -> list[Hit]:
     """The newer of two memories that contradict each other comes first, also after the conflict has expired.
 
     A memory that becomes valid after `now` is not moved before a valid one. A resolution by a person decides the order
@@ -27,22 +28,22 @@ def newer_first(tx: Tx, scored: list[Hit], now: datetime, *, possible: bool) -> 
     Args:
         tx: The view of the store.
         scored: The hits, best first.
+        recorded: The conflicts and links between them.
         now: The time of the query.
         possible: Whether possible updates count too, not only conflicts and marks.
     """
     by_id = {hit.memory.id: hit.memory for hit in scored}
-    conflicts = tx.conflicts(ids=tuple(by_id)) if by_id else []
     pairs = []
-    for item in conflicts:
+    for item in recorded.conflicts:
         overruled = is_reviewed(item) and item.resolution != "keep_new"
         if item.kind == "duplicate" or overruled or not {item.a, item.b} <= by_id.keys():
             continue
         older, newer = sorted((by_id[item.a], by_id[item.b]), key=lambda end: _asserted(end, now))
         pairs.append(Pair(newer.id, _reason(item, older, newer)))
-    known = {frozenset((item.a, item.b)) for item in conflicts}
+    known = {frozenset((item.a, item.b)) for item in recorded.conflicts}
     by_score = {hit.memory.id: hit.score for hit in scored}
     verbatim = {hit.memory.id for hit in scored if hit.parts.get("cosine", 0.0) >= rank.VERBATIM_AT}
-    for newer, older in _possible_updates(tx, by_id) if possible else ():
+    for newer, older in _possible_updates(tx, by_id, recorded.links) if possible else ():
         if older.id in verbatim or by_score[older.id] - by_score[newer.id] > rank.FAR_BETTER:
             continue
         if frozenset((newer.id, older.id)) not in known and _asserted(older, now) < _asserted(newer, now):
@@ -51,9 +52,9 @@ def newer_first(tx: Tx, scored: list[Hit], now: datetime, *, possible: bool) -> 
     return moves.newer_first(scored, pairs)
 
 
-def _possible_updates(tx: Tx, rows: Mapping[str, Memory]) -> Iterator[tuple[Memory, Memory]]:
+def _possible_updates(tx: Tx, rows: Mapping[str, Memory], links: Sequence[Link]) -> Iterator[tuple[Memory, Memory]]:
     """The pairs (newer, older) among these memories that a link `may_update` joins; a wording speaks for its head."""
-    links = [link for link in tx.links(tuple(rows)) if link.rel == MAY_UPDATE] if rows else []
+    links = [link for link in links if link.rel == MAY_UPDATE]
     heads = heads_of_sources(tx, links, rows)
     for link in links:
         newer, older = rows.get(heads.get(link.src, link.src)), rows.get(link.dst)
@@ -61,7 +62,7 @@ def _possible_updates(tx: Tx, rows: Mapping[str, Memory]) -> Iterator[tuple[Memo
             yield newer, older
 
 
-def heads_of_sources(tx: Tx, links: list[Link], rows: Mapping[str, Memory]) -> dict[str, str]:
+def heads_of_sources(tx: Tx, links: Sequence[Link], rows: Mapping[str, Memory]) -> dict[str, str]:
     """The head of each link's source that is a wording, by the id of the wording."""
     unknown = tuple({link.src for link in links} - rows.keys())
     found = tx.find(Filter(ids=unknown, statuses=("wording",))) if unknown else []

@@ -10,6 +10,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.lookup.read import note_use
 from wellkept.engine.recall import repeats
+from wellkept.engine.recall.recorded import Recorded
 from wellkept.errors import InvalidField, use_one_of
 from wellkept.types import Filter, Hit, PackOptions
 from wellkept.types.packs import Pack, PackSpec
@@ -61,7 +62,7 @@ def pack(ctx: Context, hits: Sequence[Hit], spec: PackSpec, *, touch: bool = Tru
         touch: Count the shown memories as used. Memories left out are not counted.
     """
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        known = repeats.known(ctx, tx, hits, for_model=True)
+        known = repeats.known(ctx, tx, hits, Recorded.of(tx, hits), for_model=True)
     groups, degraded = repeats.each_once(ctx, hits, known, Opinions(ctx), limit=max(1, len(hits)))
     made = packed(groups, spec)
     hits = [hit for group in made.groups for hit in (*group.members, *group.before)]

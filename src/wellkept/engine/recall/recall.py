@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 from wellkept.core.asking.state import state_of
 from wellkept.core.recall import moves, rank
@@ -23,10 +24,14 @@ from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.recall import candidates, expansion, floor, newer_first, repeats, same_sitting
 from wellkept.engine.recall.candidates import Pool
 from wellkept.engine.recall.question import Asked, Question, question
+from wellkept.engine.recall.recorded import Recorded
 from wellkept.engine.recall.repeats import Known
 from wellkept.engine.recall.reranking import reranked
 from wellkept.storage.port import Tx
 from wellkept.types import Hit, Hits, LeftOut, Memory, Move
+
+_Look: TypeAlias = Callable[[], AbstractContextManager[Tx]]
+"""Opens a view of the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,18 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     vectors = Embeddings(ctx.embedder, on_failure="Recall without vectors, by words alone")
     q = question(query, asked, vectors, ctx.clock(), scale=ctx.scale.calibration, usual=ctx.hybrid_weights)
     look = _views(ctx, q, vectors)
+    with ExitStack() as views:
+        if not q.ask_model and not (q.rerank and ctx.reranker is not None):
+            look = partial(nullcontext, views.enter_context(look()))  # no model is asked in between
+        found = _found(ctx, q, look)
+    if asked.touch and q.as_of is None:  # reading the past does not count as use
+        note_use(ctx, [hit.memory for hit in found if hit.memory.status == "active"])
+    return found
+
+
+def _found(ctx: Context, q: Question, look: _Look) -> Hits:
+    """The hits; models are asked between views, so that a slow model keeps no view of the store open."""
     opinions = Opinions(ctx)
-    # Models are asked between transactions, so that a slow model keeps no view of the store open.
     with look() as tx:
         pool, scored, matched = _in_context(tx, candidates.gather(tx, q), q)
         relevance = floor.relevance_of(scored, matched)
@@ -60,8 +75,9 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     scored = reranked(ctx, scored, q)
     with look() as tx:
         # `semantic` is the plain order of the cosines.
-        hits = scored if q.mode == "semantic" else _newer_first(tx, scored, q)
-        known = repeats.known(ctx, tx, hits, for_model=q.ask_model) if q.grouped else Known()
+        recorded = Recorded.of(tx, scored if q.grouped or q.mode != "semantic" else ())
+        hits = scored if q.mode == "semantic" else _newer_first(tx, scored, recorded, q)
+        known = repeats.known(ctx, tx, hits, recorded, for_model=q.ask_model) if q.grouped else Known()
     hits, lower = floor.above(hits, relevance, q)
     seen = _Seen(tuple(hits), (*low, *lower, *hidden), known)
     things = _things(ctx, seen, q, opinions)
@@ -69,12 +85,10 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
         found = _answer(tx, things, seen, q)
         if q.explain and q.as_of is None:  # the past has no open questions
             found = Hits(_with_questions(ctx, tx, found), left_out=found.left_out, dangling=found.dangling)
-    if asked.touch and q.as_of is None:  # reading the past does not count as use
-        note_use(ctx, [hit.memory for hit in found if hit.memory.status == "active"])
     return found
 
 
-def _views(ctx: Context, q: Question, vectors: Embeddings) -> Callable[[], AbstractContextManager[Tx]]:
+def _views(ctx: Context, q: Question, vectors: Embeddings) -> _Look:
     """Opens a view of the store; a view of the past is built once."""
     if q.as_of is None:
         return partial(ctx.storage.begin, ctx.namespace, write=False)
@@ -99,9 +113,9 @@ def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[
     ]
 
 
-def _newer_first(tx: Tx, scored: list[Hit], q: Question) -> list[Hit]:
+def _newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, q: Question) -> list[Hit]:
     """The newer before the older; with the caller's own weights, age counts as given and only contradictions do."""
-    return _current_first(tx, newer_first.newer_first(tx, scored, q.now, possible=q.blended), q)
+    return _current_first(tx, newer_first.newer_first(tx, scored, recorded, q.now, possible=q.blended), q)
 
 
 def _current_first(tx: Tx, hits: list[Hit], q: Question) -> list[Hit]:
@@ -155,36 +169,38 @@ def _with_questions(ctx: Context, tx: Tx, found: Hits) -> Iterator[Hit]:
 
 def _scored(tx: Tx, pool: Pool, q: Question) -> tuple[list[Hit], dict[str, float]]:
     """The candidates with scores, best first, and how far each matches; all is computed here, for all backends."""
-    rows = [row for row in pool.rows if not q.by_meaning_alone or row.id in pool.near]
+    by_meaning_alone, blended = q.by_meaning_alone, q.blended
+    rows = [row for row in pool.rows if not by_meaning_alone or row.id in pool.near]
     told = [document_terms(headed_text(row)) for row in rows]
     terms, of_pool = query_terms(q.text), statistics(told)  # word statistics of this pool only
     lexical = lexical_scores(terms, told, of_pool)
     worded = any(lexical)
     linked = _activation(tx, pool, rows, q)
+    weighted = q.weights.shares()
     found = []
     for row, words in zip(rows, lexical, strict=True):
         cosine = pool.near.get(row.id)
         every: dict[str, float | None] = {
             "cosine": cosine,
             # If no document contains a word of the query, words carry no information.
-            "lexical": words if worded or q.blended else None,
-            "recency": rank.recency(row, q.weights, q.now),
-            "importance": row.importance,
-            "polarity": float(row.polarity),
-            "confidence": row.confidence,
-            "activation": linked.get(row.id),
+            "lexical": words if worded or blended else None,
         }
+        if q.explain or not blended:
+            every["recency"] = rank.recency(row, q.weights, q.now)
+            every["importance"] = row.importance
+            every["polarity"] = float(row.polarity)
+            every["confidence"] = row.confidence
+            every["activation"] = linked.get(row.id)
         counted: Mapping[str, float]
-        if q.blended:
+        if blended:
             score, counted = rank.blend(cosine, words)[0], _blend_shares(cosine)
         else:
             score, counted = rank.hybrid(every, q.weights)
-        shown = every if q.explain else {name: every[name] for name in q.weights.shares()}
+        shown = every if q.explain else {name: every[name] for name in weighted}
         parts = {name: round(value, 4) for name, value in shown.items() if value is not None}
         found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
     found.sort(key=order)
-    placed = [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
-    return placed, floor.matched(pool, list(zip(rows, told, strict=True)), of_pool, q)
+    return found, floor.matched(pool, list(zip(rows, told, strict=True)), of_pool, q)
 
 
 def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit], dict[str, float]]:
@@ -205,8 +221,7 @@ def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit], dict[
     raised = in_context({hit.memory.id: hit.score for hit in scored}, beside)
     found = [_lifted(hit, raised[hit.memory.id]) for hit in scored]
     found.sort(key=order)
-    placed = [replace(hit, scored_rank=place) for place, hit in enumerate(found, 1)]
-    return pool, placed, in_context(matched, beside)
+    return pool, found, in_context(matched, beside)
 
 
 def _lifted(hit: Hit, score: float) -> Hit:

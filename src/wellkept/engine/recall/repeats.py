@@ -18,6 +18,7 @@ from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.vectors import cosines
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
+from wellkept.engine.recall.recorded import Recorded
 from wellkept.storage.port import Tx
 from wellkept.types import MAY_RESTATE, Conflict, Degradation, Hit, Memory, Opinion
 from wellkept.types.packs import Group
@@ -47,21 +48,25 @@ class Known:
     alike: frozenset[frozenset[str]] = frozenset()
 
 
-def known(ctx: Context, tx: Tx, hits: Sequence[Hit], *, for_model: bool) -> Known:
+def known(ctx: Context, tx: Tx, hits: Sequence[Hit], recorded: Recorded, *, for_model: bool) -> Known:
     """What this view of the store knows about the hits.
 
     Args:
+        ctx: The store.
+        tx: The view.
+        hits: The hits.
+        recorded: Their conflicts and links.
         for_model: Whether the relation model will be asked, so that similarities are needed.
     """
     rows = {hit.memory.id: hit.memory for hit in hits}
     if len(rows) < 2:
         return Known()
-    every = tx.conflicts(ids=tuple(rows))
+    every = recorded.conflicts
     found = [item for item in every if item.kind == "contradiction"]
     apart = frozenset(frozenset((item.a, item.b)) for item in found if item.resolution not in ("dismissed", "merge"))
     apart |= {frozenset((item.a, item.b)) for item in every if is_reviewed(item) and item.resolution == "keep_both"}
     disputes = tuple(item for item in found if not is_reviewed(item) or item.resolution == "keep_new")
-    links = (link for link in tx.links(tuple(rows)) if link.rel == MAY_RESTATE)
+    links = (link for link in recorded.links if link.rel == MAY_RESTATE)
     alike = frozenset(frozenset((link.src, link.dst)) for link in links if {link.src, link.dst} <= rows.keys())
     if not for_model or ctx.relation_model is None:
         return Known(apart, disputes=disputes, alike=alike)
