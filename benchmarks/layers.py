@@ -1,0 +1,140 @@
+"""`python -m benchmarks.layers [STORIES]`: where the CPU of a write and a recall goes, and which modules they enter.
+
+The CPU time is sampled by a timer of the process; a sample counts all CPU since the one before it, so a long call into
+the models counts in full. A part is the folder of the module that runs, or that has called outside the package. Modules
+and changes of module are counted by a profile of single calls: a change is a call from one module into another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from types import FrameType
+
+import wellkept
+from benchmarks.corpus import texts
+from benchmarks.report import Figure, as_json, as_table, machine, plain
+
+_ROOT = str(Path(wellkept.__file__).parent) + "/"
+_TICK = 0.001
+_PROFILED = 10
+"""Calls of each sort whose modules are counted."""
+
+
+def part_of(frame: FrameType | None) -> str:
+    """The folder of the innermost module of the package, `outside` without one."""
+    while frame is not None:
+        module = module_of(frame)
+        if module:
+            return "/".join(module.split("/")[:2])
+        frame = frame.f_back
+    return "outside"
+
+
+def module_of(frame: FrameType) -> str:
+    """The module of a frame, as its path in the package; empty for any other."""
+    file = frame.f_code.co_filename
+    return file[len(_ROOT) :].removesuffix(".py") if file.startswith(_ROOT) else ""
+
+
+def sampled(acts: Sequence[Callable[[], object]]) -> Counter[str]:
+    """Seconds of CPU by part while the calls run."""
+    spent: Counter[str] = Counter()
+    last = time.process_time()
+
+    def note(_: int, frame: FrameType | None) -> None:
+        nonlocal last
+        now = time.process_time()
+        spent[part_of(frame)] += now - last
+        last = now
+
+    former = signal.signal(signal.SIGPROF, note)
+    signal.setitimer(signal.ITIMER_PROF, _TICK, _TICK)
+    try:
+        for act in acts:
+            act()
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, former)
+    return spent
+
+
+def walked(act: Callable[[], object]) -> tuple[int, int]:
+    """The modules that a call enters, and its changes of module."""
+    entered: set[str] = set()
+    path: list[str] = [""]  # modules of the frames of the package that are open
+    changes = 0
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        nonlocal changes
+        module = module_of(frame)
+        if module and event == "call":
+            changes += module != path[-1]
+            entered.add(module)
+            path.append(module)
+        elif module and event == "return":
+            path.pop()
+
+    sys.setprofile(note)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return len(entered), changes
+
+
+def measure(given: Sequence[str], asked: Sequence[str], *, url: str) -> list[Figure]:
+    """The figures of writing all texts into one namespace and asking all queries."""
+    figures: list[Figure] = []
+    last = min(_PROFILED, len(given) // 2)
+    with wellkept.open(url) as store:
+        store.check("The models are loaded.")
+        acts = [partial(store.remember, text, kind="note") for text in given]
+        reads = [partial(store.recall, query, touch=False) for query in asked]
+        for name, calls in (("write", acts[:-last]), ("recall", reads)):
+            spent = sampled(calls)
+            figures += [
+                plain(f"{name}_{part}", f"CPU of a {name}: {part}", [1e3 * seconds / len(calls)], unit="ms")
+                for part, seconds in spent.most_common()
+            ]
+        for name, calls in (("write", acts[-last:]), ("recall", reads[:_PROFILED])):
+            entered, changes = zip(*map(walked, calls), strict=True)
+            figures += [
+                plain(f"{name}_modules", f"modules that a {name} enters", [median(entered)], unit=""),
+                plain(f"{name}_changes", f"changes of module in a {name}", [median(changes)], unit=""),
+            ]
+    return figures
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; nothing is left behind."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.layers", description="Where the time of a call goes.")
+    parser.add_argument("stories", nargs="?", type=Path, help="stories in JSON lines; generated sentences by default")
+    parser.add_argument("--writes", type=int, default=600, help="how many texts are written")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    given = parser.parse_args(arguments)
+    if given.stories is None:
+        told = texts(given.writes, seed=5)
+        asked = told[::10]
+    else:
+        stories = [json.loads(line) for line in given.stories.read_text(encoding="utf-8").splitlines()]
+        told = [write["text"] for story in stories for write in story["writes"]][: given.writes]
+        asked = [query["q"] for story in stories for query in story["queries"]]
+    with tempfile.TemporaryDirectory(prefix="wellkept-bench-") as name:
+        facts = machine(Path(name))
+        figures = measure(told, asked, url=str(Path(name) / "layers.db"))
+    print(as_json(facts, figures) if given.json else as_table(facts, figures))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
