@@ -55,11 +55,12 @@ def verified_bytes(path: Path, sha256: str, *, what: str, todo: str) -> bytes:
     return blob
 
 
-def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = False) -> Any:
+def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = False, threads: int = 0) -> Any:
     """An onnxruntime session on the CPU.
 
     Args:
         exact: Do not fuse graph nodes. Fused nodes differ in the last digits between processors.
+        threads: How many work on one row; 0 for one on each core.
 
     Raises:
         ModelUnavailable: onnxruntime is missing or cannot load the model.
@@ -72,8 +73,7 @@ def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = Fal
     # Spinning worker threads would use a core of the host process while idle.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
-    if _forks:
-        options.intra_op_num_threads = 1
+    options.intra_op_num_threads = 1 if _forks else threads
     if exact:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.add_session_config_entry("session.disable_quant_qdq", "1")

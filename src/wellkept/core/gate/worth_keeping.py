@@ -8,6 +8,7 @@ that it can be restored.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from wellkept.core.judging.chatter import Chatter
@@ -54,6 +55,8 @@ def is_instruction(text: str) -> bool:
 
 def _opens(clause: str, words: Literal["instructing", "not_instructing"]) -> bool:
     """Whether a clause begins with a phrase of a list; an instruction goes on after it."""
+    if not clause.startswith(_phrases(words)):
+        return False  # as nearly every clause
     if words == "instructing" and _opens(clause, "not_instructing"):
         return False
     for language in lexicon().languages.values():
@@ -64,6 +67,12 @@ def _opens(clause: str, words: Literal["instructing", "not_instructing"]) -> boo
             if not rest or not language.grammar.spaced or rest[0].isspace():
                 return True
     return False
+
+
+@lru_cache(maxsize=2)
+def _phrases(words: Literal["instructing", "not_instructing"]) -> tuple[str, ...]:
+    """The phrases of a list in all languages."""
+    return tuple({phrase for language in lexicon().languages.values() for phrase in getattr(language, words)})
 
 
 def refusal(new: NewMemory, policy: KindPolicy) -> Reason | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.models.tokenizer.pairs import FRAME_PIECES, MARKS, SHARED, PairReader, Read
 from wellkept.models.tokenizer.wordpiece import Tokenizer
 
@@ -55,12 +56,9 @@ class ListReader:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._pairs = PairReader(tokenizer)
+        self.read = remembered(8 * MIB)(PairReader(tokenizer).read)
+        """Tokenises one text; a stored text stands in the lists of many new ones."""
         self._start, self._end = tokenizer.pieces["[CLS]"], tokenizer.pieces["[SEP]"]
-
-    def read(self, text: str) -> Read:
-        """Tokenise one text."""
-        return self._pairs.read(text)
 
     def row(self, new: Read, candidates: Sequence[Read]) -> ListRow:
         """The new text and its candidates as one row."""
