@@ -35,6 +35,7 @@ READ = [
     ("repeats 01", "repeats 1"),
     ("replaces 3", "replaces 3"),
     ("replaces 1,2,3.", "replaces 1,2,3"),
+    ("Replaces part of 2, 1.", "replaces part of 1,2"),
     ("outdated_by 2", "outdated by 2"),
     ("adds   to 1", "adds to 1"),
     ("keep both 1", "keep both 1"),
@@ -44,6 +45,10 @@ READ = [
     ("keep both 1 and repeats 2", "repeats 2 and keep both 1"),
     ("adds to 1 and replaces 2,3", "replaces 2,3 and adds to 1"),
     ("keep both 3 and replaces 1", "replaces 1 and keep both 3"),
+    ("replaces part of 1 and repeats 2", "repeats 2 and replaces part of 1"),
+    ("replaces part of 3 and replaces 1", "replaces 1 and replaces part of 3"),
+    ("adds to 2 and replaces part of 1", "replaces part of 1 and adds to 2"),
+    ("keep both 2 and replaces part of 1", "replaces part of 1 and keep both 2"),
     ("keep both 3 and adds to 1", "adds to 1 and keep both 3"),
 ]
 WRONG = [
@@ -53,6 +58,9 @@ WRONG = [
     ("newer", "'newer' is no answer"),
     ("repeats", "needs the number of a candidate"),
     ("repeats , ", "is no answer"),
+    ("replaces part of", "needs the number of a candidate"),
+    ("replaces part 1", "is no answer"),
+    ("repeats part of 1", "is no answer"),
     ("repeats 4", "there is no candidate 4"),
     ("repeats 0", "there is no candidate 0"),
     ("repeats 0001", "there is no candidate 0001"),
@@ -73,6 +81,8 @@ WRONG = [
     ("repeats 1 and adds to 2", "cannot both hold"),
     ("replaces 1 and outdated by 2", "cannot both hold"),
     ("outdated by 1 and adds to 2", "cannot both hold"),
+    ("outdated by 1 and replaces part of 2", "cannot both hold"),
+    ("replaces part of 1 and replaces 1", "stands in both statements"),
     ("outdated by 1 and keep both 2", "cannot both hold"),
     ("repeats 1 and replaces 2 and adds to 3", "at most two statements"),
     ("repeats 1 and", "is no answer"),
@@ -100,7 +110,7 @@ def test_a_wrong_answer_says_what_is_wrong_and_lists_the_answers(text: str, what
 @pytest.mark.parametrize("numbers", [(), (1,), (1, 2, 4)])
 def test_every_choice_of_a_form_is_an_answer(numbers: tuple[int, ...]) -> None:
     found = choices_of(numbers)
-    assert (found[0], found[-1], len(found)) == ("new", "not worth keeping", 2 + 5 * len(numbers))
+    assert (found[0], found[-1], len(found)) == ("new", "not worth keeping", 2 + 6 * len(numbers))
     assert all(len(answer_of(text, numbers)) == 1 for text in found)
 
 
@@ -294,6 +304,15 @@ OUTCOMES: list[tuple[str, str, dict[str, str], dict[tuple[str, str, str], str], 
      {("a", "new", "supersedes")}),
     (MARKED, "keep both 1", {}, {("a", "new", "outdated"): "keep_both", ("a", "new", "contradiction"): "keep_both"},
      {("new", "a", "contradicts")}),
+    ("nothing is noted", "replaces part of 1", {}, {("a", "new", "contradiction"): "keep_both"},
+     {("new", "a", "updates_part")}),
+    (MARKED + SURE, "replaces part of 1", {},
+     {("a", "new", "outdated"): "keep_both", ("a", "new", "contradiction"): "keep_both"},
+     {("new", "a", "updates_part")}),
+    (BUSY, "repeats 2 and replaces part of 1", {"new": "wording by b"},
+     {("a", "new", "outdated"): "keep_both", ("b", "new", "contradiction"): "dismissed",
+      ("c", "new", "duplicate"): "dismissed", ("a", "b", "contradiction"): "keep_both"},
+     {("new", "b", "restates"), ("b", "a", "updates_part")}),
     (MARKED, "repeats 1", {"new": "wording by a"}, {("a", "new", "outdated"): "dismissed"},
      {("new", "a", "restates")}),
     (BUSY, "repeats 2 and replaces 1", {"new": "wording by b"},

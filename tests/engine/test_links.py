@@ -41,7 +41,7 @@ def test_the_vocabulary_of_relations_is_open(table, ids, rel):
 def test_the_relations_the_product_writes_are_those_of_the_source():
     """S2-40."""
     known = {"supersedes", "refines", "derived_from", "example_of", "contradicts", "related"}
-    assert set(KNOWN_RELATIONS) == {*known, "restates"}
+    assert set(KNOWN_RELATIONS) == {*known, "restates", "updates_part"}
 
 
 def test_related_is_the_default_and_relates_to_means_the_same(table, ids):

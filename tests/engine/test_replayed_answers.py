@@ -59,7 +59,13 @@ def told(report: ReplayReport) -> tuple[int, int, int]:
 @pytest.mark.parametrize("forward", [False, True])
 @pytest.mark.parametrize(
     ("answer", "bolder"),
-    [("replaces 1", (1, 0, 0)), ("new", (0, 1, 0)), ("repeats 1", (0, 1, 0)), ("outdated by 1", (0, 1, 0))],
+    [
+        ("replaces 1", (1, 0, 0)),
+        ("new", (0, 1, 0)),
+        ("repeats 1", (0, 1, 0)),
+        ("outdated by 1", (0, 1, 0)),
+        ("replaces part of 1", (0, 1, 0)),
+    ],
 )
 def test_a_replay_tells_whether_another_policy_agrees_with_the_answers(
     make: Callable[..., Desk], answer: str, bolder: tuple[int, int, int], *, forward: bool
@@ -75,7 +81,9 @@ def test_a_replay_tells_whether_another_policy_agrees_with_the_answers(
     assert table.store.replay(bold(), forward=forward) == other
 
 
-@pytest.mark.parametrize(("answer", "left"), [("repeats 1", 1), ("not worth keeping", 1), ("new", 2)])
+@pytest.mark.parametrize(
+    ("answer", "left"), [("repeats 1", 1), ("not worth keeping", 1), ("new", 2), ("replaces part of 1", 2)]
+)
 def test_an_answer_makes_the_world_of_a_replay_where_nothing_else_decides(
     make: Callable[..., Desk], answer: str, left: int
 ) -> None:

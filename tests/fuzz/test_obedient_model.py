@@ -38,7 +38,7 @@ WRONG_CHOICES = (
     "adds to 1",
     "keep both 1",
     "not worth keeping",
-    "REPLACES 1.",
+    "REPLACES part of 1.",
     "new",
 )
 NO_CHOICES = (

@@ -34,6 +34,7 @@ ANSWERS = (
     "new", "repeats 1", "replaces 1", "outdated by 1", "adds to 1", "keep both 1", "not worth keeping",
     "repeats 1,2", "replaces 1,2", "repeats 2 and replaces 1", "repeats 1 and outdated by 2",
     "keep both 2 and adds to 1",
+    "replaces part of 1", "repeats 2 and replaces part of 1",
 )  # fmt: skip
 KINDS = ("fact", "fact", "knowledge", "lesson", "episode")
 

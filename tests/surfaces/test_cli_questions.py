@@ -211,6 +211,7 @@ def test_without_a_terminal_the_command_says_what_to_do(asked: Asked) -> None:
         ("p", ["q8 replaces 1"]),
         ("pn", ["q8 replaces 1", "q7 new"]),
         ("roa", ["q8 repeats 1", "q7 outdated by 1"]),
+        ("mx", ["q8 replaces part of 1", "q7 not worth keeping"]),
         ("bx", ["q8 keep both 1", "q7 not worth keeping"]),
         ("nna2", ["q8 new", "q7 new", "q9 adds to 2"]),
         ("nn2a", ["q8 new", "q7 new", "q9 adds to 2"]),

@@ -43,6 +43,7 @@ from wellkept.types.journal import (
 from wellkept.types.links import (
     MAY_RESTATE,
     MAY_UPDATE,
+    UPDATES_PART,
     Graph,
     Link,
     Neighbour,
@@ -233,6 +234,7 @@ __all__ = [
     "Status",
     "TokenCounter",
     "Trigger",
+    "UPDATES_PART",
     "UndoReport",
     "Update",
     "Vector",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RecallMode: TypeAlias = Literal["default", "semantic", "hybrid"]
-MoveReason: TypeAlias = Literal["outdates", "contradicts", "updates", "replaces"]
+MoveReason: TypeAlias = Literal["outdates", "contradicts", "updates", "updates_part", "replaces"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,8 @@ class Move:
     Attributes:
         over: Id of the best hit that it was put before.
         why: It probably `outdates` the other (a mark), `contradicts` it (a conflict), `updates` it (by the
-            relation model's opinion for this query) or `replaces` it (the other is superseded).
+            relation model's opinion for this query), `updates_part` of it (by an answer; the rest holds) or `replaces`
+            it (the other is superseded).
         probability: Of that, 0 to 1; None if no model gave one.
     """
 

@@ -13,6 +13,8 @@ MAY_RESTATE = "may_restate"
 """Relation of a memory to one that it may repeat: recall shows one of the two, with the other beneath it."""
 MAY_UPDATE = "may_update"
 """Relation of a memory to an older one that it may replace: recall puts the newer first."""
+UPDATES_PART = "updates_part"
+"""Relation of a memory to an older one of which it replaces a part: both hold, and recall puts the newer first."""
 
 
 @dataclass(frozen=True, slots=True)

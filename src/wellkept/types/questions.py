@@ -11,7 +11,7 @@ from wellkept.types.memories import Memory
 from wellkept.types.showing import count_of, line, shown
 
 AnswerVerb: TypeAlias = Literal[
-    "new", "repeats", "replaces", "outdated by", "adds to", "keep both", "not worth keeping"
+    "new", "repeats", "replaces", "replaces part of", "outdated by", "adds to", "keep both", "not worth keeping"
 ]
 Answerer: TypeAlias = Literal["person", "agent", "model"]
 AutomaticAct: TypeAlias = Literal["fold", "mark"]

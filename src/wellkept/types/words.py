@@ -86,6 +86,7 @@ KNOWN_RELATIONS: tuple[str, ...] = (
     "refines",
     "derived_from",
     "example_of",
+    "updates_part",
     "contradicts",
     "related",
 )

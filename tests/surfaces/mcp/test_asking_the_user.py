@@ -78,8 +78,10 @@ def test_the_user_answers_in_a_form_with_closed_choices_as_a_person(store: Memor
     fields = form.requested_schema["properties"]
     assert list(fields) == ids[:MOST_AT_ONCE]
     assert fields[ids[0]]["enum"] == [
-        "leave open", "new", "repeats 1", "replaces 1", "outdated by 1", "adds to 1", "keep both 1", "repeats 2",
-        "replaces 2", "outdated by 2", "adds to 2", "keep both 2", "not worth keeping",
+        "leave open", "new",
+        "repeats 1", "replaces 1", "replaces part of 1", "outdated by 1", "adds to 1", "keep both 1",
+        "repeats 2", "replaces 2", "replaces part of 2", "outdated by 2", "adds to 2", "keep both 2",
+        "not worth keeping",
     ]  # fmt: skip
     assert '"Note number 2."' in form.message and "2. " in form.message
     assert [one["id"] for one in answer.structured_content["questions"]] == [ids[1], *ids[3:]]

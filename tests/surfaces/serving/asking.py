@@ -85,7 +85,9 @@ ASKED: Mapping[str, Asked] = {
     "questions": lambda rng, of: {"limit": 20},
     "answer": lambda rng, of: {
         "question": rng.choice(of.questions) if of.questions else "q999999",
-        "text": rng.choice(("new", "repeats 1", "replaces 1", "adds to 1", "keep both 1", "not worth keeping")),
+        "text": rng.choice(
+            ("new", "repeats 1", "replaces 1", "replaces part of 1", "adds to 1", "keep both 1", "not worth keeping")
+        ),
     },
     "undo_answers": lambda rng, of: {"by": "agent"} if rng.random() < 0.5 else {},
     "asking": lambda rng, of: {},

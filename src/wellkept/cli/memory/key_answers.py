@@ -21,17 +21,18 @@ ANSWERS: Mapping[str, AnswerVerb] = {
     "n": "new",
     "r": "repeats",
     "p": "replaces",
+    "m": "replaces part of",
     "o": "outdated by",
     "a": "adds to",
     "b": "keep both",
     "x": "not worth keeping",
 }
 """The answer of each key."""
-_OF_A_CANDIDATE = frozenset("rpoab")
+_OF_A_CANDIDATE = frozenset("rpmoab")
 _SKIP, _UNDO, _QUIT, _TYPE = "s", "u", "q", "t"
 _HELP = (
-    "n new · r repeats · p replaces · o outdated by · a adds to · b keep both · x not worth keeping\n"
-    "t type the answer · s skip · u undo the last · q quit"
+    "n new · r repeats · p replaces · m replaces part of · o outdated by · a adds to · b keep both\n"
+    "x not worth keeping · t type the answer · s skip · u undo the last · q quit"
 )
 
 

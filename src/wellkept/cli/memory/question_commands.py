@@ -66,8 +66,8 @@ def answer(
 ) -> int:
     """Answer a question: `answer q17 replaces 1`; several: 'q17 new; q18 repeats 2'. Alone, it asks for each.
 
-    Answers: new, repeats N[,N], replaces N[,N], outdated by N, adds to N, keep both N, not worth keeping; two may be
-    joined by `and`. Nothing is lost: `wellkept undo` takes an answer back.
+    Answers: new, repeats N[,N], replaces [part of] N[,N], outdated by N, adds to N, keep both N, not worth keeping; two
+    may be joined by `and`. Nothing is lost: `wellkept undo` takes an answer back.
     """
     if question is None:
         return answer_with(run, how) if how.is_wanted else _at_the_terminal(run, by)

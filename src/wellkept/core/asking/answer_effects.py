@@ -20,7 +20,9 @@ from wellkept.policy.antonyms import Opposites
 from wellkept.types import (
     MAY_RESTATE,
     MAY_UPDATE,
+    UPDATES_PART,
     AnswerPart,
+    AnswerVerb,
     Conflict,
     ConflictChange,
     ConflictKind,
@@ -82,15 +84,7 @@ def effects_of(parts: Sequence[AnswerPart], material: Material) -> tuple[Effect,
     front = draft.row(memory.id).superseded_by or memory.id
     for part in parts:
         for row in (row for number in part.numbers for row in material.numbers[number]):
-            match part.verb:
-                case "replaces":
-                    draft.replace(row.id, front)
-                case "outdated by":
-                    draft.replace(front, row.id)
-                case "keep both":
-                    draft.keep_both(row.id, front)
-                case _:
-                    pass
+            draft.order(part.verb, row.id, front)
     if any(part.verb == "not worth keeping" for part in parts):
         draft.archive(memory.id)
     else:
@@ -164,6 +158,20 @@ class _Draft:
         self._change(head, unconfirmed(head, memory, at=now, last=None))
         self._flag(head.id, memory.id, "duplicate", "keep_both")
 
+    def order(self, verb: AnswerVerb, one_id: str, front_id: str) -> None:
+        """Follow a verb that says which of a candidate and the memory holds, or its head; other verbs do nothing."""
+        match verb:
+            case "replaces":
+                self.replace(one_id, front_id)
+            case "replaces part of":
+                self.replace_part(one_id, front_id)
+            case "outdated by":
+                self.replace(front_id, one_id)
+            case "keep both":
+                self.keep_both(one_id, front_id)
+            case _:
+                pass
+
     def replace(self, old_id: str, new_id: str) -> None:
         """The newer memory holds, the older does not: it is superseded, or marked as outdated."""
         old, new, now = self.row(old_id), self.row(new_id), self.material.now
@@ -187,6 +195,16 @@ class _Draft:
         self._settle(old_id, new_id, "keep_new", but="outdated", winner=new_id)
         if before is None or before.resolution is not None or (before.a, before.probability) != (mark.a, 1.0):
             self._conflict(before, mark)
+
+    def replace_part(self, old_id: str, new_id: str) -> None:
+        """The newer memory replaces one thing that the older says: both stand, and recall puts the newer first.
+
+        A mark would say of the whole older memory that it is outdated, so what the gate has marked is settled.
+        """
+        self._forget_links(old_id, new_id)
+        self._settle(old_id, new_id, "keep_both")
+        self._flag(old_id, new_id, "contradiction", "keep_both")
+        self._link(new_id, old_id, UPDATES_PART)
 
     def add(self, memory_id: str, old_id: str) -> None:
         """The memory adds to the older one: a link, or an addition to its text where the policy of the kind evolves."""

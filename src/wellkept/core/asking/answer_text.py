@@ -4,6 +4,7 @@
 new                     it is none of them
 repeats 1[,2]           it says the same, or less
 replaces 1[,2]          it is the current truth, and they are not
+replaces part of 1[,2]  it is the current truth about one thing that they say; the rest of them holds
 outdated by 1           it is old news: the candidate is the current truth
 adds to 1               it adds to the candidate, and both hold
 keep both 1             it contradicts the candidate, and both stand
@@ -21,23 +22,27 @@ from wellkept.errors import InvalidAnswer
 from wellkept.types import AnswerPart, AnswerVerb
 
 ANSWERS = (
-    "new, repeats 1, replaces 1, outdated by 1, adds to 1, keep both 1, not worth keeping; "
+    "new, repeats 1, replaces 1, replaces part of 1, outdated by 1, adds to 1, keep both 1, not worth keeping; "
     "several candidates as in 'repeats 1,2', two statements as in 'repeats 2 and replaces 1'"
 )
 """What an answer may be, for messages and instructions."""
-HOW = "new | repeats N[,N] | replaces N[,N] | outdated by N | adds to N | keep both N | not worth keeping"
+HOW = "new | repeats N[,N] | replaces [part of] N[,N] | outdated by N | adds to N | keep both N | not worth keeping"
 """The answers, in short."""
 LONGEST = 200
 """Maximum length of an answer, in characters."""
 _ALONE: tuple[AnswerVerb, ...] = ("new", "not worth keeping")
-_OF_SEVERAL: tuple[AnswerVerb, ...] = ("repeats", "replaces")
+_OF_SEVERAL: tuple[AnswerVerb, ...] = ("repeats", "replaces", "replaces part of")
 _OF_ONE: tuple[AnswerVerb, ...] = ("outdated by", "adds to", "keep both")
 _JOINED: tuple[frozenset[AnswerVerb], ...] = (
     frozenset(("repeats", "replaces")),
+    frozenset(("repeats", "replaces part of")),
     frozenset(("repeats", "outdated by")),
     frozenset(("repeats", "keep both")),
+    frozenset(("replaces", "replaces part of")),
     frozenset(("replaces", "adds to")),
     frozenset(("replaces", "keep both")),
+    frozenset(("replaces part of", "adds to")),
+    frozenset(("replaces part of", "keep both")),
     frozenset(("adds to", "keep both")),
 )
 """Pairs of verbs that can hold together, of different candidates."""
@@ -48,8 +53,8 @@ def choices_of(numbers: Iterable[int]) -> tuple[str, ...]:
     """The answers of one statement about these candidates, for a choice in a form.
 
     Example:
-        >>> choices_of([1])
-        ('new', 'repeats 1', 'replaces 1', 'outdated by 1', 'adds to 1', 'keep both 1', 'not worth keeping')
+        >>> choices_of([1])[:5]
+        ('new', 'repeats 1', 'replaces 1', 'replaces part of 1', 'outdated by 1')
     """
     each = [f"{verb} {number}" for number in numbers for verb in (*_OF_SEVERAL, *_OF_ONE)]
     return (_ALONE[0], *each, _ALONE[1])

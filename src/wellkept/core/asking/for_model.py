@@ -67,7 +67,7 @@ def pattern_of(numbers: Iterable[int]) -> str:
     each = sorted(set(numbers))
     one = f"[{''.join(map(str, each))}]"
     more = f"(,{one}){{0,{len(each) - 1}}}" if len(each) > 1 else ""
-    of_several = f"(repeats|replaces) {one}{more}"
+    of_several = f"(repeats|replaces|replaces part of) {one}{more}"
     part = f"({of_several}|(outdated by|adds to|keep both) {one})"
     return f"^(new|not worth keeping|{part}( and {part})?)$"
 

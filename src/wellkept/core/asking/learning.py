@@ -91,14 +91,18 @@ class Lesson:
 def lesson_of(record: QuestionRecord, parts: Sequence[AnswerPart], marked: Collection[str]) -> Lesson | None:
     """What an answer says of the act that its question checks, or of a mark that the gate has set.
 
+    A mark on a memory of which a part is outdated is neither right nor wrong.
+
     Args:
         record: The question.
         parts: The answer.
         marked: Keys of the conflicts and marks of the write.
     """
     first = [one.memory_id for one in record.chances if one.number == 1]
-    repeated = {number for part in parts if part.verb == "repeats" for number in part.numbers}
-    replaced = {number for part in parts if part.verb == "replaces" for number in part.numbers}
+    repeated, replaced, in_part = (
+        {number for part in parts if part.verb == verb for number in part.numbers}
+        for verb in ("repeats", "replaces", "replaces part of")
+    )
     if record.audited == "fold":
         if record.worth:
             return None  # a return to an outdated value was asked about because of its worth, not drawn at random
@@ -106,7 +110,7 @@ def lesson_of(record: QuestionRecord, parts: Sequence[AnswerPart], marked: Colle
     kept = [
         one.number in replaced
         for one in record.chances
-        if key_of(one.memory_id, record.memory_id, "outdated") in marked
+        if key_of(one.memory_id, record.memory_id, "outdated") in marked and one.number not in in_part
     ]
     if not kept or (not record.audited and all(kept)):
         return None

@@ -100,6 +100,7 @@ _MOVES: Mapping[MoveReason, str] = {
     "outdates": "outdates",
     "contradicts": "contradicts",
     "updates": "may update",
+    "updates_part": "updates in part",
     "replaces": "replaces",
 }
 
@@ -339,6 +340,7 @@ _ANSWERED: Mapping[AnswerVerb, str] = {
     "new": "it stays a memory of its own",
     "repeats": "it is another wording of {}",
     "replaces": "it replaces {}",
+    "replaces part of": "it replaces a part of {}; the rest holds",
     "outdated by": "it is outdated by {}",
     "adds to": "it adds to {}",
     "keep both": "it contradicts {}, and both stand",

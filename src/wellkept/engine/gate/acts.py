@@ -31,6 +31,7 @@ from wellkept.types import (
     ALL_STATUSES,
     MAY_RESTATE,
     MAY_UPDATE,
+    UPDATES_PART,
     AliasChange,
     Conflict,
     ConflictChange,
@@ -215,8 +216,9 @@ def _revise(ctx: Context, tx: Tx, memory_id: str, *, changes: Mapping[str, Any],
         effects += [AliasChange(memory_id, one, present=False) for one in sorted(held - set(aliases(after.content)))]
         effects += absorbed(memory_id, (after.content,), held)
         effects += _reconsidered(ctx, tx, after, now)
-        # What the gate took it for, it took the former text for.
-        effects += [LinkChange(link, None) for link in tx.links((memory_id,)) if link.rel in (MAY_RESTATE, MAY_UPDATE)]
+        # What the gate or an answer took it for, they took the former text for.
+        of_the_text = (MAY_RESTATE, MAY_UPDATE, UPDATES_PART)
+        effects += [LinkChange(link, None) for link in tx.links((memory_id,)) if link.rel in of_the_text]
         if after.status == "active" and after.embedding in made:
             effects += rejudge.conflicts_of(ctx, tx, after, made[after.embedding], models)
     named = mentions.of_revised(ctx, tx, memory, after)

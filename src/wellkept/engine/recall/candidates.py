@@ -17,10 +17,10 @@ from wellkept.core.text.forms import search_terms
 from wellkept.core.text.titles import headed_text
 from wellkept.engine.history import as_of
 from wellkept.engine.lookup import filters
-from wellkept.engine.recall.newer_first import heads_of_sources
+from wellkept.engine.recall.newer_first import UPDATING, heads_of_sources
 from wellkept.engine.recall.question import Question
 from wellkept.storage.port import Tx
-from wellkept.types import ALL_STATUSES, MAY_UPDATE, SEARCHED, Filter, LeftOut, Memory, Status
+from wellkept.types import ALL_STATUSES, SEARCHED, Filter, LeftOut, Memory, Status
 
 _LOOKED_AT: tuple[Status, ...] = ("active", "superseded", "archived")
 
@@ -161,7 +161,7 @@ def _newer(tx: Tx, rows: Mapping[str, Memory], q: Question) -> list[Memory]:
     active = tuple(dict.fromkeys(row.superseded_by if row.status == "wording" else row.id for row in rows.values()))
     marks = (item for item in tx.conflicts(ids=active) if item.kind == "outdated")
     ids = {item.b for item in marks if is_open(item, q.now)}
-    links = [link for link in tx.links(active) if link.rel == MAY_UPDATE] if active else []
+    links = [link for link in tx.links(active) if link.rel in UPDATING] if active else []
     behind = heads_of_sources(tx, links, rows)
     ids |= {behind.get(link.src, link.src) for link in links}
     wanted = tuple(sorted(ids - rows.keys()))

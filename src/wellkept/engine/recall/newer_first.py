@@ -1,8 +1,9 @@
 """Moves the newer of two hits about the same thing before the older, by what the gate has recorded.
 
 A recorded contradiction and a mark are such pairs. Most updates use other words ("she works at Acme", then "Globex
-hired her in May") and are too uncertain for either; the gate records these as links `may_update`. No model is asked at
-the time of the query. An order may have more errors than a mark, because it hides nothing.
+hired her in May") and are too uncertain for either; the gate records these as links `may_update`. An answer that a part
+of a memory is outdated is a link `updates_part`. No model is asked at the time of the query. An order may have more
+errors than a mark, because it hides nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.lifecycle import effective_time
 from wellkept.engine.recall.recorded import Recorded
 from wellkept.storage.port import Tx
-from wellkept.types import MAY_UPDATE, Conflict, Filter, Hit, Link, Memory, Move
+from wellkept.types import MAY_UPDATE, UPDATES_PART, Conflict, Filter, Hit, Link, Memory, Move
+
+UPDATING = (MAY_UPDATE, UPDATES_PART)
+"""Relations of a newer memory to an older one, of which the newer is shown first."""
 
 
 def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *, possible: bool) -> list[Hit]:
@@ -43,23 +47,27 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
     known = {frozenset((item.a, item.b)) for item in recorded.conflicts}
     by_score = {hit.memory.id: hit.score for hit in scored}
     verbatim = {hit.memory.id for hit in scored if hit.parts.get("cosine", 0.0) >= rank.VERBATIM_AT}
-    for newer, older in _possible_updates(tx, by_id, recorded.links) if possible else ():
-        if older.id in verbatim or by_score[older.id] - by_score[newer.id] > rank.FAR_BETTER:
+    for rel, newer, older in _linked(tx, by_id, recorded.links):
+        if by_score[older.id] - by_score[newer.id] > rank.FAR_BETTER:
             continue
-        if frozenset((newer.id, older.id)) not in known and _asserted(older, now) < _asserted(newer, now):
+        if rel == UPDATES_PART:
+            pairs.append(Pair(newer.id, Move(older.id, "updates_part")))
+        elif not possible or older.id in verbatim or frozenset((newer.id, older.id)) in known:
+            continue
+        elif _asserted(older, now) < _asserted(newer, now):
             pairs.append(Pair(newer.id, Move(older.id, "updates")))
     pairs.sort(key=lambda one: (*_asserted(by_id[one.newer], now), one.older))
     return moves.newer_first(scored, pairs)
 
 
-def _possible_updates(tx: Tx, rows: Mapping[str, Memory], links: Sequence[Link]) -> Iterator[tuple[Memory, Memory]]:
-    """The pairs (newer, older) among these memories that a link `may_update` joins; a wording speaks for its head."""
-    links = [link for link in links if link.rel == MAY_UPDATE]
+def _linked(tx: Tx, rows: Mapping[str, Memory], recorded: Sequence[Link]) -> Iterator[tuple[str, Memory, Memory]]:
+    """Relation, newer and older of these memories, where one may update the other; a wording speaks for its head."""
+    links = [link for link in recorded if link.rel in UPDATING]
     heads = heads_of_sources(tx, links, rows)
     for link in links:
         newer, older = rows.get(heads.get(link.src, link.src)), rows.get(link.dst)
         if newer is not None and older is not None and newer.id != older.id:
-            yield newer, older
+            yield link.rel, newer, older
 
 
 def heads_of_sources(tx: Tx, links: Sequence[Link], rows: Mapping[str, Memory]) -> dict[str, str]:

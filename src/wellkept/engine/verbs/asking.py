@@ -42,7 +42,7 @@ class AskingVerbs:
 
         Args:
             question: Its id, such as `q17`.
-            text: `new`, `repeats 1`, `replaces 1`, `outdated by 1`, `adds to 1`, `keep both 1` or
+            text: `new`, `repeats 1`, `replaces 1`, `replaces part of 1`, `outdated by 1`, `adds to 1`, `keep both 1` or
                 `not worth keeping`; `repeats 1,2` names several candidates, `repeats 2 and replaces 1` says two things.
             by: Who answers. A person's `replaces` supersedes the older memory; that of an agent or a model marks it as
                 outdated, unless the policy says `answers = "supersede"`.

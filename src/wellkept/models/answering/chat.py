@@ -25,7 +25,7 @@ from wellkept.types import Question
 
 log = logging.getLogger("wellkept")
 
-PROMPT = "answer-prompt-v1"
+PROMPT = "answer-prompt-v2"
 """Name and version of the prompt; its hash is part of the model's id too."""
 SECONDS = 120.0
 MAX_TOKENS = 1_024
