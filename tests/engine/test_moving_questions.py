@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from asked import NEW, OLD, THIRD, note, state, text, unsure
+from asked import NEW, OLD, THIRD, note, policy, state, text, unsure
 from stores import BACKENDS, EVERY_BACKEND, Desk
 from wellkept.core.asking.state import Checked, OpenQuestion, state_text
 from wellkept.engine.transfer.fingerprints import fingerprint
@@ -120,6 +120,43 @@ def test_an_import_keeps_lessons_of_its_own(make: Made) -> None:
     note(there.store, state_text(replace(state(there.store), checked=own)))
     there.store.import_(exported(here))
     assert state(there.store).checked == own
+
+
+# What is done after an import has brought lessons by entry 2, and what is known then.
+BROUGHT: dict[str, tuple[tuple[int, ...], bool]] = {
+    "nothing": ((), True),
+    "it is taken back": ((2,), False),
+    "and stands again": ((2, 3), True),
+    "it is forgotten": ((0,), False),
+    "and known again": ((0, 3), True),
+    "it is taken back while it is forgotten": ((0, 2), False),
+    "and not known again then": ((0, 2, 3), False),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("what", BROUGHT)
+def test_the_lessons_of_an_import_are_an_entry_that_replay_and_undo_know(make: Made, backend: str, what: str) -> None:
+    """A step is the entry that is undone; 0 forgets the lessons. The lesson keeps a text from being marked."""
+    here, there = make(BACKENDS[0], "here"), make(backend, "there")
+    here.store.remember("Something else.", kind="fact")
+    wrong = {"fold": Checked(), "mark": Checked(others_wrong=2)}
+    note(here.store, state_text(replace(state(here.store), checked=wrong)))
+    there.store.import_(exported(here))
+    steps, is_known = BROUGHT[what]
+    for step in steps:
+        there.store.undo(step) if step else there.store.forget_lessons()
+    assert (dict(state(there.store).checked) == wrong) is is_known
+    lit, out = "The red lamp is lit.", "The red lamp is out now."
+    there.near(lit, out, 0.8)
+    there.options["relation_model"].declare(lit, out, conflict=0.905)
+    there.store.remember(lit, kind="fact")
+    written = there.store.remember(out, kind="fact")
+    assert (written.conflicts == ()) is is_known
+    for forward in (False, True):
+        report = there.store.replay(policy(), forward=forward)
+        assert (report.differences, report.unreplayed) == ((), ())
+    assert there.store.verify() == ()
 
 
 def test_an_export_without_questions_is_as_before(make: Made) -> None:

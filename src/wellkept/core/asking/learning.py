@@ -23,6 +23,8 @@ STRICTER_BY, STRICTEST = 0.02, 0.15
 LOOSEST = 0.05
 FORGETS = "forget_lessons"
 """Verb and reason of a journal entry that forgets what was learned."""
+BRINGS = "lessons"
+"""Reason of a journal entry that takes over what another store has learned."""
 
 
 def shift_of(checked: Checked) -> float:
@@ -130,7 +132,7 @@ def taught(state: Asking, lesson: Lesson, *, times: int = 1) -> Asking:
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """What a journal entry has forgotten.
+    """What a journal entry has forgotten, or brought along from another store.
 
     Attributes:
         checked: What was known until then.
@@ -171,14 +173,17 @@ def forgotten(state: Asking, entry: int) -> Asking:
 
 def remembered(state: Asking, known: Forgetting) -> Asking:
     """The state when what was forgotten is known again, beside what was learned since."""
-    checked = {act: _sum(state.checked[act], known.checked[act], 1) for act in ACTS}
-    return replace(state, checked=checked, forgotten=known.since)
+    return replace(added(state, known.checked), forgotten=known.since)
 
 
 def forgotten_again(state: Asking, known: Forgetting, entry: int) -> Asking:
     """The state when the same is forgotten as before by this entry."""
-    checked = {act: _sum(state.checked[act], known.checked[act], -1) for act in ACTS}
-    return replace(state, checked=checked, forgotten=entry)
+    return replace(added(state, known.checked, times=-1), forgotten=entry)
+
+
+def added(state: Asking, checked: Mapping[AutomaticAct, Checked], *, times: int = 1) -> Asking:
+    """The state with the lessons of another store; `times` is -1 when they are taken back."""
+    return replace(state, checked={act: _sum(state.checked[act], checked[act], times) for act in ACTS})
 
 
 def _sum(one: Checked, other: Checked, times: int) -> Checked:

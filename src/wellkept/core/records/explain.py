@@ -74,6 +74,7 @@ _REASON_WORDS = {
     "answered_with": "the model and the prompt that gave the answer",
     "teaches": "what the answer says of an automatic act",
     "forget_lessons": "what answers had taught was forgotten",
+    "lessons": "what answers had taught another store was taken over",
     "bounds": "the relation model whose bounds held",
     "split": "a wording is a memory of its own",
     "turn": "another turn of the episode",

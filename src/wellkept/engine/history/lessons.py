@@ -1,7 +1,8 @@
 """What the undo of an answer does besides: its question opens again, and what it taught is forgotten.
 
 What was learned can be forgotten as a whole. That is an entry too, whose undo brings it back. An answer from before
-such an entry teaches nothing more: taken back after it, it changes only what the undo of the entry brings back.
+such an entry teaches nothing more: taken back after it, it changes only what the undo of the entry brings back. The
+lessons of an import are an entry as well.
 """
 
 from __future__ import annotations
@@ -9,7 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wellkept.core.asking.budget import opened
-from wellkept.core.asking.learning import FORGETS, Forgetting, Lesson, forgotten_again, remembered, taught
+from wellkept.core.asking.learning import (
+    BRINGS,
+    FORGETS,
+    Forgetting,
+    Lesson,
+    added,
+    forgotten_again,
+    remembered,
+    taught,
+)
 from wellkept.core.asking.state import Asking, state_of, state_text
 from wellkept.errors import UndoBlocked
 from wellkept.storage.port import Tx
@@ -18,7 +28,7 @@ from wellkept.types import JournalEntry
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """An answer, or a forgetting, that an entry makes, takes back, or makes again.
+    """What an entry makes, takes back, or makes again: an answer, a forgetting, or the lessons of an import.
 
     Attributes:
         entry: The entry that made it first.
@@ -30,7 +40,7 @@ class Act:
 
 
 def behind(tx: Tx, entry: JournalEntry) -> Act | None:
-    """The answer or the forgetting that an entry is about; None for another entry."""
+    """The answer, the forgetting or the lessons that an entry is about; None for another entry."""
     stands = True
     while entry.undoes and not _is_act(entry):
         found = _entry(tx, entry.undoes)
@@ -40,9 +50,21 @@ def behind(tx: Tx, entry: JournalEntry) -> Act | None:
     return Act(entry, stands) if _is_act(entry) else None
 
 
-def lesson_in(entry: JournalEntry) -> Lesson | None:
-    """What an answer has taught."""
-    return next((Lesson.of(one.detail) for one in entry.reasons if one.rule == "teaches"), None)
+def lesson_in(entry: JournalEntry) -> Lesson | Forgetting | None:
+    """What an answer has taught, or an import has brought along."""
+    for one in entry.reasons:
+        if one.rule == "teaches":
+            return Lesson.of(one.detail)
+        if one.rule == BRINGS:
+            return Forgetting.of(one.detail)
+    return None
+
+
+def learned(state: Asking, lesson: Lesson | Forgetting, *, times: int = 1) -> Asking:
+    """The state after what `lesson_in` gives; `times` is -1 when it is taken back."""
+    return (
+        taught(state, lesson, times=times) if isinstance(lesson, Lesson) else added(state, lesson.checked, times=times)
+    )
 
 
 def forgetting_in(entry: JournalEntry) -> Forgetting | None:
@@ -89,7 +111,9 @@ def _unanswered(tx: Tx, state: Asking, act: Act) -> Asking:
     """The state when the answer that stands is taken back, or the one that was taken back stands again."""
     lesson, answers = lesson_in(act.entry), act.entry.answers
     if lesson is not None and act.entry.seq > state.forgotten:
-        state = taught(state, lesson, times=-1 if act.stands else 1)
+        state = learned(state, lesson, times=-1 if act.stands else 1)
+    if not answers:
+        return state
     if not act.stands:
         return state.without(answers)
     asking = _entry(tx, answers)
@@ -109,12 +133,12 @@ def _with_changes(tx: Tx, forgets: JournalEntry, known: Forgetting) -> Forgettin
     for act in changed.values():
         lesson = lesson_in(act.entry)
         if lesson is not None:
-            state = taught(state, lesson, times=1 if act.stands else -1)
+            state = learned(state, lesson, times=1 if act.stands else -1)
     return Forgetting(state.checked, known.since)
 
 
 def _is_act(entry: JournalEntry) -> bool:
-    return bool(entry.answers) or (entry.verb == FORGETS and forgetting_in(entry) is not None)
+    return bool(entry.answers) or lesson_in(entry) is not None or forgetting_in(entry) is not None
 
 
 def _entry(tx: Tx, seq: int) -> JournalEntry | None:

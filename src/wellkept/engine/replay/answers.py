@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection
 
 from wellkept.core.asking.answer_text import answer_of
-from wellkept.core.asking.learning import FORGETS, Lesson, forgotten, taught
+from wellkept.core.asking.learning import FORGETS, Forgetting, Lesson, forgotten
 from wellkept.core.asking.state import state_of, state_text
-from wellkept.engine.history.lessons import lesson_in
+from wellkept.engine.history.lessons import learned, lesson_in
 from wellkept.engine.history.past import Past
 from wellkept.errors import InvalidAnswer
 from wellkept.types import AnswerPart, AnswerVerb, JournalEntry, QuestionRecord, WriteResult
@@ -30,7 +30,7 @@ class Answers:
         self._asked: dict[int, tuple[QuestionRecord, WriteResult, bool]] = {}
         self._given: dict[int, tuple[JournalEntry, int]] = {}
         self._counts: Counter[Agreement] = Counter()
-        self._taught: dict[int, tuple[Lesson, bool]] = {}
+        self._taught: dict[int, tuple[Lesson | Forgetting, bool]] = {}
         self._forgets: dict[int, tuple[int, bool]] = {}
         self._standing: set[int] = set()
 
@@ -40,19 +40,23 @@ class Answers:
             self._asked[entry.seq] = (entry.asks, result, differs)
 
     def follow(self, entry: JournalEntry) -> None:
-        """Count an answer, and learn from it; the undo of an answer takes both back. Forget what was forgotten then."""
+        """Count an answer, and learn from it; the undo of an answer takes both back. Forget what was forgotten then.
+
+        What an import brought along is learned then, too.
+        """
         self._forget(entry)
-        given, times = (entry, 1) if entry.answers else self._given.get(entry.undoes, (entry, 0))
+        acts = bool(entry.answers) or lesson_in(entry) is not None
+        given, times = (entry, 1) if acts else self._given.get(entry.undoes, (entry, 0))
         if not times:
             return
-        times = times if entry.answers else -times
+        times = times if acts else -times
         self._given[entry.seq] = (given, times)
         lesson = lesson_in(given)
         if lesson is not None:
             self._taught[given.seq] = (lesson, times > 0)
             state = state_of(self._past.asking())
             if given.seq > state.forgotten:
-                self._past.note_asking(state_text(taught(state, lesson, times=times)))
+                self._past.note_asking(state_text(learned(state, lesson, times=times)))
         agreement = self._agreement(given)
         if agreement is not None:
             self._counts[agreement] += times
@@ -67,7 +71,7 @@ class Answers:
         state = forgotten(state_of(self._past.asking()), max(self._standing, default=0))
         for number, (lesson, stands) in self._taught.items():
             if stands and number > state.forgotten:
-                state = taught(state, lesson)
+                state = learned(state, lesson)
         self._past.note_asking(state_text(state))
 
     def is_overtaken(self, entry: JournalEntry) -> bool:

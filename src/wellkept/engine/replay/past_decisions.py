@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
+from wellkept.core.asking.learning import BRINGS
 from wellkept.core.gate.worth_keeping import INFORMATIONAL_FRAMES
 from wellkept.core.text.forms import excerpt
 from wellkept.engine.gate.mentions import RULES
@@ -32,8 +33,8 @@ _LED_TO = frozenset({"duplicate", "evolved", "reused"})
 
 
 def is_decision(entry: JournalEntry) -> bool:
-    """Whether the gate made this entry; the import of an export has the verb `import` and no reason."""
-    return entry.verb in _VERBS and bool(entry.reasons)
+    """Whether the gate made this entry; an export is imported without a reason, but for lessons."""
+    return entry.verb in _VERBS and bool(entry.reasons) and entry.reasons[0].rule != BRINGS
 
 
 def born_of(entry: JournalEntry) -> Memory | None:

@@ -1,7 +1,7 @@
 """Open questions and lessons in an export: written, checked, and asked again by the store that imports them.
 
-An export has no journal. So each open question becomes an entry of its own that asks it; answers that were given
-before are in the memories, links and conflicts.
+An export has no journal. So each open question becomes an entry of its own that asks it, and lessons become one that
+takes them over; answers that were given before are in the memories, links and conflicts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import get_args
 
 from wellkept.core.asking.budget import name_of, opened
 from wellkept.core.asking.candidates import MOST_SHOWN
+from wellkept.core.asking.learning import BRINGS, Forgetting
 from wellkept.core.asking.state import ACTS, MOST_COUNTED, Asking, Checked, state_of, state_text
 from wellkept.core.records.codec import question_from, to_plain
 from wellkept.core.records.conflicts import key_of
@@ -21,7 +22,7 @@ from wellkept.engine.lookup.open_questions import still_open
 from wellkept.engine.lookup.read import MAX_ID
 from wellkept.errors import InvalidField, InvalidInput
 from wellkept.storage.port import Tx
-from wellkept.types import AutomaticAct, JournalEntry, Json, QuestionRecord
+from wellkept.types import AutomaticAct, JournalEntry, Json, QuestionRecord, Reason
 
 _MOST_CANDIDATES = 100
 _AGAIN = "Export again"
@@ -100,6 +101,7 @@ def asked_again(
     for record in records:
         if isinstance(record, Lessons):
             if dict(state.checked) == dict(Asking().checked):
+                tx.apply(_taken_over(ctx, record, run_id=run_id))
                 state = replace(state, checked=record.checked)
             continue
         ids = (record.memory_id, *(one.memory_id for one in record.chances))
@@ -119,3 +121,11 @@ def asked_again(
     if state != before:
         tx.note_asking(state_text(state))
     return count
+
+
+def _taken_over(ctx: Context, lessons: Lessons, *, run_id: str) -> JournalEntry:
+    """The entry of the lessons: a replay knows by it what later decisions knew, and its undo takes them back."""
+    return JournalEntry(
+        at=ctx.clock(), verb="import", actor=ctx.actor, policy=ctx.policy.hash, outcome="taught", run_id=run_id,
+        reasons=(Reason(BRINGS, str(Forgetting(lessons.checked, since=0))),),
+    )  # fmt: skip
