@@ -58,7 +58,7 @@ HIGHEST, LOWEST = 0.99, 0.30
 
 Numbers: TypeAlias = NDArray[np.float64]
 Vectors: TypeAlias = NDArray[np.float32]
-_Listing: TypeAlias = tuple[str, tuple[str, ...]]
+Listing: TypeAlias = tuple[str, tuple[str, ...]]
 """A new text and the older ones that are read beside it."""
 
 
@@ -205,7 +205,7 @@ class Opinions:
 
     def __init__(self, path: Path, model: PackagedRelationModel) -> None:
         self._path, self._model = path, model
-        self._known: dict[_Listing, list[Opinion | None]] = {}
+        self._known: dict[Listing, list[Opinion | None]] = {}
         if path.exists():
             for new, texts, told in json.loads(path.read_text(encoding="utf-8")):
                 self._known[new, tuple(texts)] = [_opinion(shares) for shares in told]
@@ -213,6 +213,15 @@ class Opinions:
     def of(self, item: Listed) -> list[Opinion | None]:
         """The opinions on the texts of a line that was read, in order."""
         return self._known[_listing(item)]
+
+    def all(self) -> Mapping[Listing, Sequence[Opinion | None]]:
+        """The opinions on every list that was read."""
+        return self._known
+
+    def keep(self, told: Mapping[Listing, Sequence[Opinion | None]]) -> None:
+        """Keep opinions on further lists."""
+        self._known.update((listing, list(opinions)) for listing, opinions in told.items())
+        self._save()
 
     def read(self, items: Iterable[Listed]) -> None:
         """Read the unknown lists."""
@@ -229,7 +238,7 @@ class Opinions:
         self._path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
 
 
-def _listing(item: Listed) -> _Listing:
+def _listing(item: Listed) -> Listing:
     return item.line.text, tuple(text for text, _ in item.texts)
 
 

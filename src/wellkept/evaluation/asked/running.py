@@ -44,13 +44,14 @@ def run_asked(
     found: list[StoryEnd] = []
     with opened(setup, clock) as store:
         for number, (story, own) in enumerate(stores_of(stories, setup, store, clock, crowd), 1):
-            found.append(_run_asked(story, setup, own, clock, reader))
+            found.append(play(story, setup, own, clock, reader))
             if progress is not None:
                 progress(number)
     return found
 
 
-def _run_asked(story: Story, setup: Setup, store: MemoryStore, clock: StoryClock, reader: Reader) -> StoryEnd:
+def play(story: Story, setup: Setup, store: MemoryStore, clock: StoryClock, reader: Reader) -> StoryEnd:
+    """One story in a store: each write, the answer to its question, and the queries at the end."""
     ledger = Ledger()
     rows: dict[str, Memory] = {}
     written: list[Written] = []
