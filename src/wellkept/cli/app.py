@@ -182,6 +182,7 @@ _COMMANDS: Mapping[str, Sequence[Command | Group | Elsewhere]] = {
             ),
         ),
         Command("serve", "serving.serve_command:serve"),
+        Command("open", "serving.open_command:open_page"),
         Command("mcp", "serving.mcp_command:mcp"),
         Command("install", "serving.install_command:install"),
         Command("doctor", "operating.doctor:doctor"),

@@ -1,4 +1,4 @@
-"""`wellkept serve`: REST and MCP in one process, until it is stopped."""
+"""`wellkept serve`: REST, MCP and the page in one process, until it is stopped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wellkept.errors import ConfigError
 if TYPE_CHECKING:
     from wellkept.server.access.token import TokenKeeper
 
-_EXTRA = ("fastapi", "uvicorn", "mcp", "prometheus_client")
+_EXTRA = ("fastapi", "uvicorn", "mcp", "prometheus_client", "jinja2")
 FlushAfterOption: TypeAlias = Annotated[
     float | None,
     typer.Option(
@@ -49,8 +49,8 @@ def serve(
     rate: float = option(default=100.0, min=0.0, help="Sustained requests/s per token; 0 = unlimited."),
     times: TimeoutOptions,
 ) -> None:
-    """Serve the store over HTTP: REST at /v1, MCP at /mcp. Stops cleanly on Ctrl-C or SIGTERM."""
-    _require_extra()
+    """Serve the store over HTTP: the page at /, REST at /v1, MCP at /mcp. Stops cleanly on Ctrl-C or SIGTERM."""
+    require_extra()
     from wellkept.operations.queued_writes import flush, recovered
     from wellkept.server.serving.assembly import assembled
     from wellkept.server.serving.flushing import flushing
@@ -68,7 +68,7 @@ def serve(
 
         def listening() -> None:
             started = {"address": address, "mcp": f"{address}/mcp", "tokens": asked}
-            run.show(started, lambda: [f"Wellkept listens on {address} (REST at /v1, MCP at /mcp)"])
+            run.show(started, lambda: [f"Wellkept listens on {address} (the page at /, REST at /v1, MCP at /mcp)"])
             sys.stdout.flush()
             if not asked:
                 run.note("There are no tokens: anyone who can reach this address has full access")
@@ -83,7 +83,12 @@ def serve(
     run.note("Stopped")
 
 
-def _require_extra() -> None:
+def require_extra() -> None:
+    """Require the packages of the server.
+
+    Raises:
+        ConfigError: One is missing.
+    """
     from importlib.util import find_spec
 
     missing = [name for name in _EXTRA if find_spec(name) is None]

@@ -29,7 +29,12 @@ from wellkept.server.rest.problems import problem, too_many
 log = logging.getLogger(__name__)
 
 IMPORT_PATH = "/v1/import"
-OPEN_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
+PAGE_PATH = "/page"
+"""Where the page for people is; see `wellkept.server.page`."""
+OPEN_PATHS = frozenset(
+    {"/", "/healthz", "/readyz", "/openapi.json"}
+    | {f"{PAGE_PATH}/{name}" for name in ("login", "enter", "page.css", "page.js", "icon.svg")}
+)
 """Paths that need no token; they disclose nothing about stored data."""
 
 current_grant: ContextVar[Grant] = ContextVar("wellkept_grant", default=EVERYTHING)

@@ -67,6 +67,15 @@ class RequestStores:
         """The kinds of the policy."""
         return context_of(self._store).policy.kinds.keys()
 
+    def home(self, grant: Grant) -> str:
+        """The namespace of a request that names none."""
+        return home(grant, self._store.namespace)
+
+    def namespaces(self, grant: Grant) -> tuple[str, ...]:
+        """The namespaces with data that a grant may read, sorted."""
+        held = bound(context_of(self._store), grant).storage.header().namespaces
+        return tuple(name for name in held if allowed(grant, name, "read"))
+
     def store_of(self, headers: Headers, grant: Grant, scope: Scope) -> MemoryStore:
         """The store for the namespace and session of the headers, with the actor of the token.
 

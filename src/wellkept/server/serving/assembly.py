@@ -1,4 +1,4 @@
-"""One application with REST and MCP: the same tokens, the same hosts, one store.
+"""One application with REST, MCP and the page: the same tokens, the same hosts, one store.
 
 MCP is a route among those of REST, so that its requests pass the same layers. In addition it needs its own
 lifespan and the owner of a session: a session of the older protocol belongs to the token that opened it and does
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.server.page import Sessions
 
 MCP_PATH = "/mcp"
 _LOOKUP_THREADS = 8
@@ -49,8 +50,9 @@ def assembled(
     toolset: Literal["default", "full"] = "default",
     hosts: tuple[str, ...] = (),
     rate: float | None = 100.0,
+    sessions: Sessions | None = None,
 ) -> Assembled:
-    """Create an application with REST and MCP over one store.
+    """Create an application with REST, MCP and the page over one store.
 
     Args:
         store: The store; its namespace and actor apply to requests that name none.
@@ -58,11 +60,13 @@ def assembled(
         toolset: The tools offered to agents.
         hosts: Accepted host names, besides those of loopback; pages of these hosts may send requests.
         rate: Sustained requests per second for one token; None for no limit.
+        sessions: The sessions of browsers; by default none is open yet.
     """
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.routing import Route
 
     from wellkept.server.mcp.server import http_app
+    from wellkept.server.page import with_page
     from wellkept.server.rest import Limits, create_app
     from wellkept.server.rest.health import Health
 
@@ -80,7 +84,8 @@ def assembled(
     for path in (MCP_PATH, f"{MCP_PATH}/"):
         rest.router.routes.append(Route(path, endpoint=owned, name="mcp", include_in_schema=False))
     rest.router.lifespan_context = _both(rest.router.lifespan_context, mcp.router.lifespan_context)
-    app: ASGIApp = rest if asked is not None or tokens is None else LateTokenCheck(rest, tokens)
+    app = with_page(rest, store, tokens=asked, sessions=sessions)
+    app = app if asked is not None or tokens is None else LateTokenCheck(app, tokens)
     return Assembled(app=app, drain=health.drain)
 
 

@@ -1,0 +1,144 @@
+"""The inbox: what wants a person. Conflicts, probable updates, possible repeats and questions, one card each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from wellkept.errors import IllegalTransition, InvalidField, NotFound
+from wellkept.server.page.acts import resolved
+from wellkept.server.page.frame import Visit, memories_by_id
+
+AT_ONCE = 20
+"""Cards on one page."""
+MOST_OF_A_BATCH = 200
+CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "contradiction": (
+        ("keep_new", "Keep the newer"),
+        ("keep_old", "Keep the older"),
+        ("keep_both", "Keep both"),
+        ("dismissed", "No conflict"),
+    ),
+    "duplicate": (
+        ("merge", "Merge them"),
+        ("keep_new", "Keep the newer"),
+        ("keep_old", "Keep the older"),
+        ("dismissed", "Not a repeat"),
+    ),
+    "outdated": (
+        ("keep_new", "Yes, it replaces it"),
+        ("keep_old", "Keep the older"),
+        ("keep_both", "Both hold"),
+        ("dismissed", "Not an update"),
+    ),
+}
+"""The buttons of a conflict: resolution and label. The first is what the gate takes for likely."""
+SORTS = (("", "All"), ("question", "Questions"), ("contradiction", "Conflicts"), ("outdated", "Updates"),
+         ("duplicate", "Repeats"))  # fmt: skip
+_CHECKED = {
+    "fold": "To check: it was kept as another wording of 1. Does it say the same?",
+    "mark": "To check: it was taken for an update of an older memory. Is that right?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One open item.
+
+    Attributes:
+        sort: `question`, or the kind of a conflict.
+        item: The question or the conflict.
+        older / newer: The memories of a conflict; None when one no longer exists.
+    """
+
+    sort: str
+    item: Any
+    older: Any = None
+    newer: Any = None
+
+
+def show(visit: Visit) -> Response:
+    """The cards of one page, questions first."""
+    asked = visit.run("questions", limit=1_000)
+    flagged = visit.run("conflicts", limit=1_000)
+    every = [("question", one) for one in asked.questions]
+    every += [(one.kind, one) for one in sorted(flagged.conflicts, key=_first)]
+    counts = {name: sum(sort == name for sort, _ in every) if name else len(every) for name, _ in SORTS}
+    wanted = visit.asked("sort")
+    chosen = [one for one in every if wanted in ("", one[0])]
+    start = min(visit.number("from"), max(0, len(chosen) - 1))
+    part = chosen[start : start + AT_ONCE]
+    ends = [end for sort, item in part if sort != "question" for end in (item.a, item.b)]
+    rows = memories_by_id(visit, ends)
+    cards = [
+        Card(sort, item) if sort == "question" else Card(sort, item, rows.get(item.a), rows.get(item.b))
+        for sort, item in part
+    ]
+    return visit.show(
+        "inbox.html",
+        cards=cards,
+        counts=counts,
+        sorts=SORTS,
+        wanted=wanted,
+        start=start,
+        following=start + AT_ONCE if start + AT_ONCE < len(chosen) else 0,
+        earlier=max(0, start - AT_ONCE),
+        more=asked.more or flagged.more,
+        choices=CHOICES,
+        checked=_CHECKED,
+        empty=not every and visit.run("stats").journal == 0,
+    )
+
+
+def _first(conflict: Any) -> tuple[int, float, str]:
+    """Contradictions first, then what is most probable."""
+    order = {"contradiction": 0, "outdated": 1, "duplicate": 2}
+    return order.get(conflict.kind, 3), -(conflict.probability or conflict.similarity or 0.0), conflict.key
+
+
+# --------------------------------------------------------------------------------------------
+# Many at once
+
+
+def preview(visit: Visit) -> Response:
+    """What would be settled: the conflicts of one sort from a probability on. Nothing is decided yet."""
+    sort, least = visit.asked("sort"), _share(visit.asked("least") or "0.9")
+    if sort not in CHOICES:
+        raise InvalidField("there is no such sort", where="sort", todo=f"Use one of: {', '.join(CHOICES)}")
+    found = [
+        one
+        for one in visit.run("conflicts", limit=1_000).conflicts
+        if one.kind == sort and (one.probability or one.similarity or 0.0) >= least
+    ]
+    part = sorted(found, key=_first)[:MOST_OF_A_BATCH]
+    rows = memories_by_id(visit, [end for one in part for end in (one.a, one.b)])
+    cards = [Card(sort, one, rows.get(one.a), rows.get(one.b)) for one in part]
+    values = {"cards": cards, "sort": sort, "least": least, "choices": CHOICES[sort], "left": len(found) - len(part)}
+    return visit.show("batch.html", room="inbox", **values)
+
+
+def batch(visit: Visit) -> Response:
+    """Settle the chosen conflicts, one transaction each; what somebody else settled meanwhile is left alone."""
+    keys = list(dict.fromkeys(visit.form.get("key") or ()))[:MOST_OF_A_BATCH]
+    entries = []
+    left = 0
+    for key in keys:
+        try:
+            entries.append(resolved(visit, key, visit.sent("resolution")))
+        except (IllegalTransition, NotFound):
+            left += 1
+    note = f"{len(entries)} settled" + (f", {left} left: they were settled already" if left else "")
+    return visit.back(note=note + ". The journal has a button for each that takes it back.")
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise InvalidField(f"{text[:20]!r} is no share", where="least", todo="Use a number from 0 to 1, such as 0.9")
+    return share
