@@ -17,6 +17,7 @@ SUITES ?=
 TRAINING ?=
 TOOLS := .uv
 NODE := build/node
+AXE := build/axe
 JOBS ?= 2
 TESTS ?=
 SEARCHING ?=
@@ -58,7 +59,7 @@ unexport VIRTUAL_ENV
 # The tests start Python hundreds of times; without what was compiled before, each start takes half as long again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp test-upstream soak coverage lint types format bench \
+.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp test-page test-upstream soak coverage lint types format bench \
 	lock changelog train embedder clean
 
 help:  ## this list
@@ -94,6 +95,11 @@ test-quick: $(DEV)/.installed  ## the tests without the slow ones
 
 soak: $(DEV)/.installed  ## long load, search and fuzz tests, up to two hours
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist load -m soak $(TESTS)
+
+test-page: $(DEV)/.installed  ## the page in Chromium; needs chromium and chromedriver, and npm for what looks at accessibility
+	@test -e $(AXE)/node_modules/axe-core/axe.min.js || npm install --silent --no-audit --no-fund --prefix $(AXE) \
+		axe-core@4.10.3 || echo "Left out: axe-core, which comes by npm"
+	@$(DEV)/bin/python -m pytest -n 0 -m external tests/surfaces/page/test_in_browser.py $(TESTS)
 
 test-mcp: $(DEV)/.installed $(NODE)/.installed  ## the Inspector and the conformance scenarios of MCP; needs npm
 	@PATH="$(CURDIR)/$(NODE)/node_modules/.bin:$$PATH" $(DEV)/bin/python -m pytest -n $(JOBS) -m external \

@@ -69,6 +69,7 @@ ELSEWHERE = {
     "jobs put": "surfaces/test_cli_work.py::test_a_job_can_be_put_before_its_time",
     "jobs retry": "surfaces/test_cli_work.py::"
     "test_what_was_given_up_is_listed_with_the_reason_and_tried_again_on_request",
+    "open": "surfaces/page/test_open.py::test_a_link_opens_the_page_once_and_a_killed_server_loses_no_decision",
     "questions": "surfaces/test_cli_questions.py::test_a_limit_says_how_many_are_left_out_and_json_is_a_line_each",
     "queue drop": "surfaces/test_cli_recording.py::test_what_fails_stays_says_why_and_can_be_dropped",
     "kinds": "surfaces/test_cli_commands.py::test_kinds_are_listed_by_pack_with_what_they_do",

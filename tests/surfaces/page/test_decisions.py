@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import wellkept
-from surfaces.page.visitors import Browser
+from surfaces.page.visitors import Browser, browsing
 
 
 @pytest.fixture
@@ -94,15 +94,15 @@ def test_a_memory_is_forgotten_brought_back_and_erased_only_with_the_typed_word(
     assert "Tea" not in browser.get(f"memories/{memory_id}").text.replace("Team", "")
 
 
-def test_a_wording_is_split_off(browser: Browser, store: wellkept.MemoryStore) -> None:
-    head = store.remember("Tea is upstairs.", kind="note").id
-    other = store.remember("The tea can be found one floor up.", kind="note").id
-    question = next(iter(store.questions()), None)
-    if question is None:
-        pytest.skip("this gate asks nothing about these texts")
-    store.answer(question.id, "repeats 1", by="person")
-    browser.press(browser.get(f"memories/{head}"), "Says something else")
-    assert store.get(other).status == "active"
+def test_a_wording_is_split_off_and_folded_again_by_undo() -> None:
+    policy = wellkept.Policy.from_toml('[kinds.fact]\nrepeats = "fold"\n')
+    with wellkept.open("memory:", policy=policy) as store, browsing(store) as browser:
+        head = store.remember("The invoices are sent by Marta.", kind="fact").id
+        assert store.remember("Marta sends the invoices.", kind="fact").outcome == "restated"
+        page = browser.press(browser.get(f"memories/{head}"), "Says something else")
+        assert len(active(store)) == 2
+        browser.press(page, "Undo")
+        assert active(store) == ["The invoices are sent by Marta."]
 
 
 def test_a_dropped_text_is_stored_after_all(browser: Browser, store: wellkept.MemoryStore) -> None:

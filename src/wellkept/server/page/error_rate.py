@@ -22,7 +22,7 @@ DRAWN = 20
 JUDGED = ("created", "duplicate", "restated", "evolved", "superseded", "reused", "rejected")
 """Outcomes of writes; whoever undoes or settles something needs no check."""
 _WRITES = ("remember", "remember_many", "import", "flush", "record_decision", "record_turn", "start_episode")
-_WINDOWS, _WINDOW = 20, 50
+_WINDOWS, _WINDOW = 20, 15
 _Z = 1.959964
 _ACTS = {"fold": "kept as another wording", "mark": "marked as outdated"}
 _RELATIONS = {("restated", "right"): "same", ("duplicate", "right"): "same", ("restated", "wrong"): "distinct",

@@ -140,7 +140,7 @@ def headline(conflict: Any) -> str:
         return "These two may contradict each other"
     if conflict.kind == "outdated" and conflict.probability is not None:
         return f"The newer {likely(conflict.probability)} replaces the older"
-    return _SORTS.get(conflict.kind, conflict.kind)
+    return _SORTS.get(conflict.kind, str(conflict.kind))
 
 
 def outcome_words(outcome: str) -> str:
