@@ -21,6 +21,8 @@ ONLY_HANDED_OVER = """
 import sys
 sys.modules["typer"] = None  # so this process cannot run a command itself
 from wellkept.cli import main
+from wellkept.cli.daemon import handover
+handover.PATIENCE = 60.0  # the machine of a test may be busy
 sys.exit(main())
 """
 SECONDS = 180
