@@ -555,3 +555,12 @@ def test_the_order_of_kinds_does_not_matter_to_the_hash():
 def test_a_policy_nested_without_end_is_a_typed_error() -> None:
     with pytest.raises(InvalidPolicy, match="not TOML: more than 200 levels of nesting"):
         Policy.from_toml("a=" + "[" * 5000 + "]" * 5000)
+
+
+def test_when_a_text_is_judged_is_no_part_of_the_hash() -> None:
+    """It does not change how the text is judged."""
+    later = Policy.from_toml('judging = "later"')
+    assert (later.judging, later.hash) == ("later", Policy().hash)
+    assert later != Policy()
+    with pytest.raises(InvalidPolicy, match="judging: 'soon' is not allowed .* Use one of: now, later"):
+        Policy.from_toml('judging = "soon"')

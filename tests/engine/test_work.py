@@ -404,8 +404,11 @@ def answering(model: Callable[[], Any], **settings: Any) -> tuple[Errand, ...]:
 
 
 def test_there_is_no_such_job_without_a_model() -> None:
-    assert [one.kind for one in errands()] == [*KINDS[:-1]]
-    assert [one.kind for one in errands(Settings(answering=Answering(model=Model)))] == [*KINDS]
+    """Nor one that judges, where nothing waits to be judged."""
+    usual = [kind for kind in KINDS if kind not in ("answer", "judge")]
+    assert [one.kind for one in errands()] == usual
+    assert [one.kind for one in errands(Settings(answering=Answering(model=Model)))] == [*usual, "answer"]
+    assert [one.kind for one in errands(Settings(answering=Answering(model=Model), later=True))] == [*KINDS]
     with pytest.raises(InvalidField, match="needs a model"):
         chosen(["answer"], among=errands())
 

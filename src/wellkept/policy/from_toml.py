@@ -20,10 +20,11 @@ from wellkept.policy.record import (
     BandOutcome,
     Decay,
     KindPolicy,
+    WhenJudged,
     is_one_of,
 )
 
-POLICY_KEYS = ("packs", "kinds", "max_content_chars", "conflict_days", "antonyms", "ask", "answers")
+POLICY_KEYS = ("packs", "kinds", "max_content_chars", "conflict_days", "antonyms", "ask", "answers", "judging")
 MAX_CONTENT_CHARS = 200_000
 CONFLICT_DAYS = 14.0
 QUESTIONS_PER_100 = 10.0
@@ -60,16 +61,18 @@ class PolicyReader:
         days = self._number(data, "conflict_days", "", CONFLICT_DAYS, (0.01, 36_500))
         antonyms = self._antonyms(data.get("antonyms", []))
         ask = self._number(data, "ask", "", QUESTIONS_PER_100, (0, 100))
-        answers = data.get("answers", "mark")
-        if answers not in get_args(Answers):
-            raise self._wrong("answers", answers, get_args(Answers))
+        words = {"answers": (data.get("answers", "mark"), get_args(Answers))}
+        words["judging"] = (data.get("judging", "now"), get_args(WhenJudged))
+        for key, (value, allowed) in words.items():
+            if value not in allowed:
+                raise self._wrong(key, value, allowed)
         return {
             "kinds": kinds,
             "max_content_chars": int(most),
             "conflict_days": days,
             "antonyms": antonyms,
             "ask": ask,
-            "answers": answers,
+            **{key: value for key, (value, _) in words.items()},
         }
 
     def _antonyms(self, pairs: Any) -> tuple[tuple[str, str], ...]:

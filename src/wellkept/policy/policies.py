@@ -14,7 +14,7 @@ from wellkept.parsing import parsed_toml
 from wellkept.policy.antonyms import Opposites, antonyms_of, opposites_of
 from wellkept.policy.from_toml import CONFLICT_DAYS, MAX_CONTENT_CHARS, QUESTIONS_PER_100, PolicyReader
 from wellkept.policy.packs import DEFAULT_KINDS, kinds_of, pack_of
-from wellkept.policy.record import AUTO_LINK_AT, Answers, KindPolicy
+from wellkept.policy.record import AUTO_LINK_AT, Answers, KindPolicy, WhenJudged
 from wellkept.types import OnConflict
 
 
@@ -30,6 +30,7 @@ class Policy:
         ask: Questions per 100 writes about writes that the gate could not decide; 0 for none.
         answers: What the answer of an agent or a model may do with a replaced memory: `mark` it as outdated, or
             `supersede` it. A person's answer supersedes.
+        judging: `now`, or `later`: what no rule decides is stored at once, and the models judge it after the commit.
 
     Example:
         >>> from wellkept import Policy
@@ -45,6 +46,7 @@ class Policy:
     antonyms: tuple[tuple[str, str], ...] = ()
     ask: float = QUESTIONS_PER_100
     answers: Answers = "mark"
+    judging: WhenJudged = "now"
 
     def __post_init__(self) -> None:
         """Check and sort the antonym pairs as for TOML."""
@@ -90,9 +92,9 @@ class Policy:
 
     @cached_property
     def hash(self) -> str:
-        """16 hex digits over the whole policy; stable between processes and releases."""
+        """16 hex digits over the whole policy except `judging`: when a text is judged does not change how."""
         told = {kind: one for kind, one in self.kinds.items() if _ADDED_KINDS.get(kind) != one}
-        plain = json.dumps(_plain(replace(self, kinds=told)), sort_keys=True, separators=(",", ":"))
+        plain = json.dumps(_plain(replace(self, kinds=told, judging="now")), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
     def with_conflict(self, kind: str, on_conflict: OnConflict) -> Policy:
@@ -150,6 +152,7 @@ _ADDED: Mapping[str, object] = {
     "antonyms": [],
     "ask": QUESTIONS_PER_100,
     "answers": "mark",
+    "judging": "now",
     "family": "",
     "repeats": "drop",
     "updates": "list",

@@ -21,6 +21,7 @@ Delivery: TypeAlias = Literal["sync", "queued"]
 Repeats: TypeAlias = Literal["fold", "drop"]
 Updates: TypeAlias = Literal["mark", "list", "supersede"]
 Answers: TypeAlias = Literal["mark", "supersede"]
+WhenJudged: TypeAlias = Literal["now", "later"]
 
 # Thresholds of the original systems, defined once.
 DEDUP_CHECK_THRESHOLD = 0.95

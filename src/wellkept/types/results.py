@@ -145,7 +145,11 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Counts of one namespace."""
+    """Counts of one namespace.
+
+    Attributes:
+        waiting: The unchecked memories that wait to be judged (`judging = "later"`).
+    """
 
     namespace: str
     memories: Mapping[str, int]
@@ -159,6 +163,7 @@ class Stats:
     embedder: str
     policy: str
     schema: int
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ ConflictKind: TypeAlias = Literal["contradiction", "duplicate", "outdated"]
 Resolution: TypeAlias = Literal["keep_old", "keep_new", "keep_both", "merge", "dismissed"]
 Direction: TypeAlias = Literal["out", "in", "both"]
 Degradation: TypeAlias = Literal[
-    "calibration", "embedding", "judge", "language", "lexical", "relation", "reranker", "unreadable"
+    "calibration", "embedding", "judge", "judging", "language", "lexical", "relation", "reranker", "unreadable"
 ]
 DifferenceKind: TypeAlias = Literal[
     "negation",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wellkept.types import Header
 
 _SHOWN_PROBLEMS = 5
-_UNCHECKED = "was stored while a check was unavailable"
+_UNCHECKED = "was stored while a check could not run"
 
 
 class _CheckedStorage(Storage, Mending, Protocol):
@@ -248,7 +248,11 @@ def _counts(parts: list[MemoryStore], names: int) -> Iterator[Finding]:
     entries = sum(item.journal for item in counts)
     held = (count_of(memories, "memory"), count_of(entries, "journal entry"), count_of(names, "namespace"))
     yield Finding("contents", "ok", ", ".join(held))
-    unchecked = sum(item.unchecked for item in counts)
+    late = sum(item.waiting for item in counts)
+    if late:
+        what = f"{count_of(late, 'memory waits', 'memories wait')} to be judged"
+        yield Finding("judging", "warn", what, "Run `wellkept work`; `wellkept sweep` judges once")
+    unchecked = sum(item.unchecked for item in counts) - late
     if unchecked:
         what = f"{count_of(unchecked, 'memory was', 'memories were')} stored while a check was unavailable"
         yield Finding("unchecked", "warn", what, "Run `wellkept reembed`")

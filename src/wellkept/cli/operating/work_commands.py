@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _QUEUE = ".jobs"
 _SAFE = ("expire", "sweep")
+_JUDGE = "judge"
 _ANSWER = "answer"
 _USUAL = (*_SAFE, "consolidate", "decay")
 _LIMIT = 100
@@ -42,7 +43,7 @@ KindsOption = Annotated[
     typer.Option(
         "--jobs",
         metavar="LIST",
-        help="Types of jobs: expire, sweep, consolidate, decay, reflect, answer.",
+        help="Types of jobs: expire, judge, sweep, consolidate, decay, reflect, answer.",
         show_default=False,
     ),
 ]
@@ -53,7 +54,7 @@ class WorkerOptions:
     """Options of a worker."""
 
     jobs: KindsOption = None
-    execute: bool = flag("--execute", help="Also merge, archive and summarise; without it, only expire and sweep.")
+    execute: bool = flag("--execute", help="Also merge, archive and summarise; without it: expire, judge, sweep.")
     ahead: bool = flag("--ahead", help="Only compute vectors of the configured embedder, for a later `reembed`.")
     once: bool = flag("--once", help="Do what is due, then exit.")
     changes: int = option(
@@ -107,7 +108,7 @@ def listed(
     states = tuple(part.strip() for part in (state or "").split(",") if part.strip())
     if unknown := [one for one in states if one not in QUEUE_STATES]:
         raise typer.BadParameter(f"{unknown[0]!r} is not one of {', '.join(QUEUE_STATES)}", param_hint="--state")
-    queue = _queue(run, run.store(writes=False, model=False))
+    queue = job_queue(run, run.store(writes=False, model=False))
     found = queue.jobs(
         states=cast("tuple[QueueState, ...]", states),
         kinds=_kinds(jobs),
@@ -120,21 +121,21 @@ def listed(
 
 def retry(run: Session, *, jobs: KindsOption = None) -> None:
     """Retry jobs that were given up: of the given types and --namespace, otherwise all."""
-    queue = _queue(run, run.store(writes=False, model=False))
+    queue = job_queue(run, run.store(writes=False, model=False))
     count = queue.again(kinds=_kinds(jobs), namespace=run.given_option("namespace") or "")
     run.show({"due": count}, lambda: [f"{count} {'job is' if count == 1 else 'jobs are'} due again"])
 
 
 def put(
     run: Session,
-    kind: str = argument(metavar="JOB", help="expire, sweep, consolidate, decay, reflect or answer."),
+    kind: str = argument(metavar="JOB", help="expire, judge, sweep, consolidate, decay, reflect or answer."),
 ) -> None:
     """Make a job due now, in --namespace or otherwise in all namespaces."""
     store = run.store(writes=False, model=False)
     [known] = _kinds(kind) or ("",)
     given = run.given_option("namespace")
     names = (store.namespace,) if given is not None else store.namespaces()
-    _queue(run, store).put(known, names)
+    job_queue(run, store).put(known, names)
     run.show({"job": known, "namespaces": len(names)}, lambda: [_due(known, names)])
 
 
@@ -143,6 +144,7 @@ def put(
 
 
 def _work(run: Session, how: WorkerOptions, parent: BaseProcess | None = None) -> int:
+    from wellkept.engine.upkeep.judging_worker import soon
     from wellkept.engine.upkeep.rounds import duration
     from wellkept.engine.upkeep.worker import Pace
     from wellkept.engine.upkeep.worker import work as worked
@@ -150,9 +152,10 @@ def _work(run: Session, how: WorkerOptions, parent: BaseProcess | None = None) -
     failed = False
     with stop_on_signal(lambda: parent is not None and not parent.is_alive()) as stop:
         store, errands = _ahead(run) if how.ahead else (run.store(writes=False), _errands(run, how))
-        pace = Pace(lease=duration(how.lease).total_seconds())
+        lease = duration(how.lease).total_seconds()
+        pace = soon(lease=lease) if any(one.kind == _JUDGE for one in errands) else Pace(lease=lease)
         only = store.namespace if run.given_option("namespace") is not None else ""
-        queue = _queue(run, store)
+        queue = job_queue(run, store)
         for done in worked(store._ctx, queue, errands, stop=stop, once=how.once, only=only, pace=pace):
             run.show(done, lambda done=done: [_line(done)])  # type: ignore[misc]
             sys.stdout.flush()  # a reader of a pipe sees each job at once
@@ -197,10 +200,13 @@ def _errands(run: Session, how: WorkerOptions) -> tuple[Errand, ...]:
     if not 1 <= lease.total_seconds() <= 3_600:
         raise typer.BadParameter("Use 1s to 1h", param_hint="--lease")
     answering = _answering(run, how)
-    names = _kinds(how.jobs) or (*(_USUAL if how.execute else _SAFE), *([_ANSWER] if answering is not None else ()))
+    later = run.settings.policy.judging == "later"
+    usual = (*(_USUAL if how.execute else _SAFE), *((_JUDGE,) if later else ()))
+    names = _kinds(how.jobs) or (*usual, *((_ANSWER,) if answering is not None else ()))
     if _ANSWER in names and answering is None:
         raise typer.BadParameter("The job answer needs a model: add --answer-with URL", param_hint="--jobs")
-    wanted = chosen(names, among=errands(Settings(changes=how.changes, every=every, answering=answering)))
+    settings = Settings(changes=how.changes, every=every, answering=answering, later=_JUDGE in names)
+    wanted = chosen(names, among=errands(settings))
     if refused := [one.kind for one in wanted if one.changes_memories and not how.execute and one.kind != _ANSWER]:
         raise typer.BadParameter(f"{', '.join(refused)} would change memories: add --execute", param_hint="--jobs")
     return wanted
@@ -249,7 +255,8 @@ def _kinds(given: str | None) -> tuple[str, ...]:
         raise typer.BadParameter(str(error), param_hint="--jobs") from error
 
 
-def _queue(run: Session, store: MemoryStore) -> JobQueue:
+def job_queue(run: Session, store: MemoryStore) -> JobQueue:
+    """The queue of jobs of the store: in its database, or in a file beside it."""
     from wellkept.engine.upkeep.job_queue import queue_of
 
     file = run.settings.file

@@ -69,12 +69,15 @@ class _LazyStore:
     def __call__(self) -> MemoryStore:
         with self._lock:
             if self._store is None:
+                from wellkept.cli.operating.work_commands import job_queue
+                from wellkept.engine.upkeep.judging_worker import judging_everywhere
                 from wellkept.operations.queued_writes import recovered
                 from wellkept.server.serving.flushing import flushing
 
                 self._store = recovered(self._run.store())
                 self._run.on_end(self._flush)
                 self._run.keep_open(flushing(self._store, after=self._flush_after))
+                self._run.keep_open(judging_everywhere(self._store._ctx, job_queue(self._run, self._store)))
             return self._store
 
     def _flush(self) -> None:

@@ -51,6 +51,8 @@ def serve(
 ) -> None:
     """Serve the store over HTTP: the page at /, REST at /v1, MCP at /mcp. Stops cleanly on Ctrl-C or SIGTERM."""
     require_extra()
+    from wellkept.cli.operating.work_commands import job_queue
+    from wellkept.engine.upkeep.judging_worker import judging_everywhere
     from wellkept.operations.queued_writes import flush, recovered
     from wellkept.server.serving.assembly import assembled
     from wellkept.server.serving.flushing import flushing
@@ -76,7 +78,7 @@ def serve(
         whole = assembled(store, tokens=tokens, toolset=toolset, hosts=names, rate=rate or None)
         ending = Ending(drain=times.drain, grace=times.grace)
         after = run.settings.flush_after if times.flush_after is None else times.flush_after
-        with flushing(store, after=after):
+        with flushing(store, after=after), judging_everywhere(store._ctx, job_queue(run, store)):
             Process(whole.app, ending=ending, drain=whole.drain, listening=listening).run(sockets=[bound])
         if left := flush(store):
             run.note(left)

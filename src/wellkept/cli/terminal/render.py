@@ -298,6 +298,7 @@ def statistics(stats: Stats) -> Parts:
         ("links", stats.links),
         ("open conflicts", stats.open_conflicts),
         ("unchecked", stats.unchecked),
+        ("waiting to be judged", stats.waiting),
         ("without vector", stats.without_vector),
         ("journal entries", stats.journal),
     ):

@@ -66,6 +66,7 @@ _REASON_WORDS = {
     "wikilink_waits": "a name that no memory has yet",
     "wikilink_found": "older texts name it",
     "auto_link": "among the nearest stored memories",
+    "judged_later": "read by the models after the commit",
     "sweep": "checked after the model came back",
     "delivery": "queued; it is compared and stored when the queue is flushed",
     "reactivated": "it was used again",
@@ -189,10 +190,14 @@ def message(decision: Decision, *, asked_only: bool = False) -> str:
             text = f'Stored: "{short(memory)}" ({memory.id})' + _aside(decision, memory)
         case _:
             text = decision.outcome.capitalize()
-    text += _judged_by(decision)
+    return text + _judged_by(decision) + _unjudged(decision)
+
+
+def _unjudged(decision: Decision) -> str:
+    """What the decision lacks, so that it is not the last word."""
     if "embedding" in decision.degraded:
-        text += " Stored unchecked: the embedder could not be reached."
-    return text
+        return " Stored unchecked: the embedder could not be reached."
+    return " It is judged later." if "judging" in decision.degraded else ""
 
 
 def _judged_by(decision: Decision) -> str:

@@ -71,6 +71,7 @@ class Context:
         hybrid_weights: Default weights of recall; None for the blend.
         reranker: Sorts the best hits of recall, with a time limit; None for none.
         ledger: Keeps the queued writes.
+        store_policy: The store's own policy, where the call has an answer to conflicts of its own; else None.
     """
 
     storage: Storage
@@ -91,6 +92,7 @@ class Context:
     hybrid_weights: HybridWeights | None = None
     reranker: Reranker | None = None
     ledger: Ledger = field(default_factory=ProcessLedger)
+    store_policy: Policy | None = None
 
 
 def utc_now() -> datetime:

@@ -96,7 +96,7 @@ def asked_of(
     policy = ctx.policy
     for kind in sorted(kinds):
         policy = policy.with_conflict(kind, on_conflict)
-    return replace(ctx, policy=policy)
+    return replace(ctx, policy=policy, store_policy=ctx.store_policy or ctx.policy)
 
 
 def moment(name: str, value: object) -> datetime | None:

@@ -42,6 +42,11 @@ class Opinions:
         self.failure: ModelError | None = None
 
     @property
+    def is_there(self) -> bool:
+        """Whether there is a model, whether or not it has failed."""
+        return self._model is not None
+
+    @property
     def available(self) -> bool:
         """Whether there is a model that has not failed."""
         return self._model is not None and self.failure is None

@@ -31,7 +31,7 @@ _C = TypeVar("_C", bound=type[Any])
 
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 2.0
-_AS_IS = frozenset({"close", "in_namespace", "in_session", "deferred"})
+_AS_IS = frozenset({"close", "in_namespace", "in_session", "deferred", "judging"})
 """Verbs that close something, or return an object with its own verbs."""
 
 

@@ -46,6 +46,14 @@ def is_free_again(tx: Tx, new: NewMemory) -> bool:
         return False  # raised when the item is decided
 
 
+def next_key(tx: Tx, key: str) -> str:
+    """The form of a used key for the write that takes the place of its entry; empty for no key."""
+    base, _, turn = key.rpartition("~")
+    if base and turn.isdecimal() and tx.journal(key=base):
+        return f"{base}~{int(turn) + 1}"
+    return f"{key}~1" if key else ""
+
+
 def _as_before(tx: Tx, entry: JournalEntry) -> WriteResult:
     rows = tx.find(Filter(ids=(entry.memory_id,), statuses=ALL_STATUSES)) if entry.memory_id else []
     memory = rows[0] if rows else None

@@ -14,6 +14,7 @@ from wellkept.core.asking.learning import shifted
 from wellkept.core.asking.state import state_of
 from wellkept.core.gate.admit import settle
 from wellkept.core.gate.feedback_guard import echoed
+from wellkept.core.gate.judged_later import is_open, may_wait, put_off
 from wellkept.core.gate.worth_keeping import chatter_refusal
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.records.conflicts import parts
@@ -24,6 +25,7 @@ from wellkept.engine.gate.idempotency import is_free_again
 from wellkept.engine.gate.neighbours import Nearby, Query
 from wellkept.engine.gate.originals import with_originals
 from wellkept.engine.gate.untitled import with_bare_texts
+from wellkept.engine.gate.waiting import Later
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.models.judgements import Judgements
 from wellkept.engine.models.unanswered import UnansweredError, ask_all
@@ -54,20 +56,34 @@ class Judging:
         models: Kept by the caller, so that answers survive a repeated transaction.
         stored: When a stored memory is judged again, that memory: it is not compared with itself, and the
             echo check is skipped.
+        later: What the policy puts off until after the commit; None where everything is judged now.
+        hidden: See the attribute.
 
     Attributes:
         items: The statements with what is derived from them.
         look: The evidence gathered before the lock was taken.
         near: The nearest memories of each item.
+        hidden: Ids of memories that the items are not compared with.
     """
 
-    def __init__(self, ctx: Context, items: Sequence[NewMemory], models: Models, stored: Memory | None = None) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        items: Sequence[NewMemory],
+        models: Models,
+        stored: Memory | None = None,
+        *,
+        later: Later | None = None,
+        hidden: Collection[str] = frozenset(),
+    ) -> None:
         self._ctx = ctx
         self.items = [Item.of(ctx, place, new) for place, new in enumerate(items)]
         self._models = models
         self._stored = stored
+        self._later = later
+        self.hidden = hidden
         self.look = FirstLook()
-        self.near = Nearby(len(items), self._query)
+        self.near = Nearby(len(items), self._query, hidden)
 
     def only(self) -> Decision:
         """The decision about a single item, in a view of its own.
@@ -126,6 +142,8 @@ class Judging:
         if evidence is None or self._models.vectors.vector(item.text) is None:
             return
         moment = self._moment()
+        if self._later is not None and self._later.defers and may_wait(item.new, moment):
+            return  # asked in the transaction, if at all
         evidence = self._with_neighbours(tx, item, evidence)
         within = earlier_items(self.items, index, self._models.vectors, moment)
         evidence = self._with_answers(
@@ -139,6 +157,7 @@ class Judging:
         evidence = without_vectors(self._ctx, tx, item)
         if self._stored is not None:
             evidence = _without(self._stored, evidence, tx)
+        evidence = _without_later(self.hidden, evidence)
         return self._settled(tx, item.new, evidence) or evidence
 
     def decide(self, tx: Tx, index: int) -> Decision:
@@ -151,14 +170,38 @@ class Judging:
         item = self.items[index]
         found = self.look.evidence(item, tx) or self._gathered(tx, item)
         if isinstance(found, Decision):
+            if self._later is not None and found.effects:
+                self._later.before(tx, index, found.effects)
             return found
         moment = self._moment()
         evidence = self._with_neighbours(tx, item, found)  # again: uses may have been counted since the look ahead
         self._raise_if_asked(item)
+        if self._later is not None:
+            waiting = self._put_off(tx, index, evidence, moment)
+            if waiting is not None:
+                return waiting
         evidence = self._with_answers(item, evidence, moment)
         self._raise_if_asked(item)
         evidence = replace(evidence, bounds=shifted(evidence.bounds, state_of(tx.asking())))
         return self._models.judgements.decided(item.new, evidence, moment)
+
+    def _put_off(self, tx: Tx, index: int, evidence: Evidence, moment: Moment) -> Decision | None:
+        """The decision that leaves an item to be judged later; None where it is judged now, after what waits.
+
+        Raises:
+            UnansweredError: Writes before it wait, and are judged first.
+        """
+        item, later = self.items[index], self._later
+        if later is None or chatter_refusal(item.new, item.policy, evidence.chatter) is not None:
+            return None
+        has_judge = self._models.judgements.available
+        if not (has_judge or self._models.opinions.is_there):
+            return None
+        decision = put_off(item.new, evidence, moment) if later.defers and may_wait(item.new, moment) else None
+        if decision is None:
+            later.before(tx, index)
+            return None
+        return decision if has_judge or is_open(item.new, evidence, moment) or later.is_waiting(tx) else None
 
     def _with_neighbours(self, tx: Tx, item: Item, evidence: Evidence) -> Evidence:
         """The evidence with the nearest memories."""
@@ -197,6 +240,18 @@ class Judging:
         item = self.items[index]
         vector = self._models.vectors.vector(item.text)
         return None if vector is None else (item.kinds, vector)
+
+
+def _without_later(hidden: Collection[str], evidence: Evidence) -> Evidence:
+    """The evidence without memories of later writes."""
+    if not hidden:
+        return evidence
+    return replace(
+        evidence,
+        verbatim=tuple(hit for hit in evidence.verbatim if hit.memory.id not in hidden),
+        slot=tuple(row for row in evidence.slot if row.id not in hidden),
+        ongoing=tuple(row for row in evidence.ongoing if row.id not in hidden),
+    )
 
 
 def _without(memory: Memory, evidence: Evidence, tx: Tx) -> Evidence:

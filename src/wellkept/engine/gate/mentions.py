@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wellkept.core.gate.judged_later import WAITS
 from wellkept.core.records.rounding import rounded
 from wellkept.core.records.vectors import cosines
 from wellkept.core.records.wikilinks import is_waiting, keys, names, waiting
@@ -67,6 +68,7 @@ def with_mentions(
     text: str,
     own: Collection[str],
     vector: Vector | None,
+    hidden: Collection[str] = frozenset(),
 ) -> Decision:
     """The decision with the automatic links of the text, after the caller's own links.
 
@@ -75,6 +77,7 @@ def with_mentions(
         text: The new text; for an evolved memory only the addition.
         own: Ids that the caller links to.
         vector: Of the text; None after an outage, when no nearest memories are found.
+        hidden: Ids of later memories, whose titles are not known yet.
     """
     memory = decision.memory
     if memory is None or decision.outcome not in ("created", "superseded", "evolved"):
@@ -83,12 +86,12 @@ def with_mentions(
     taken |= {change.before.id for change in decision.effects if isinstance(change, MemoryChange) and change.before}
     if decision.outcome == "evolved":
         taken |= _reached(tx, memory)
-    maker = _Maker(ctx, tx, memory, taken)
+    maker = _Maker(ctx, tx, memory, taken, hidden)
     if policy.wikilinks:
         maker.name(names(text))
     if policy.auto_link and vector is not None:
         maker.near(policy, vector)
-    if policy.wikilinks:
+    if policy.wikilinks and WAITS not in decision.degraded:
         maker.answer()
     made = maker.done()
     if not made.reasons:
@@ -99,6 +102,12 @@ def with_mentions(
         effects=(*decision.effects, *made.effects),
         reasons=(*decision.reasons, *made.reasons),
     )
+
+
+def is_awaited(tx: Tx, memory: Memory) -> bool:
+    """Whether a text names the memory and has a pending link for that name."""
+    ends = {waiting(key) for key in keys(memory)}
+    return bool(ends) and any(link.dst in ends for link in tx.links(sorted(ends)))
 
 
 def of_revised(ctx: Context, tx: Tx, before: Memory, after: Memory) -> Made:
@@ -128,13 +137,17 @@ class _Maker:
 
     Args:
         taken: Ids that the memory is already linked to.
+        hidden: Ids of memories whose titles are not known yet.
     """
 
-    def __init__(self, ctx: Context, tx: Tx, memory: Memory, taken: set[str]) -> None:
+    def __init__(
+        self, ctx: Context, tx: Tx, memory: Memory, taken: set[str], hidden: Collection[str] = frozenset()
+    ) -> None:
         self._ctx = ctx
         self._tx = tx
         self._memory = memory
         self._taken = {*taken, memory.id}
+        self._hidden = {*hidden, memory.id}
         self._links: list[Link] = []
         self._effects: list[Effect] = []
         self._reasons: list[Reason] = []
@@ -144,7 +157,7 @@ class _Maker:
         for name in found:
             if canonical(name) in keys(self._memory):
                 continue
-            row = _titled(self._tx, name, self._memory.id)
+            row = _titled(self._tx, name, self._hidden)
             end = row.id if row is not None else waiting(name)
             if row is not None and waiting(name) in self._taken:
                 self._wait_no_more(waiting(name))
@@ -212,8 +225,8 @@ class _Maker:
         return Made(tuple(self._links), tuple(self._effects), tuple(self._reasons))
 
 
-def _titled(tx: Tx, name: str, own: str) -> Memory | None:
-    """The memory with this id or title; of several with the same title the newest."""
+def _titled(tx: Tx, name: str, hidden: Collection[str]) -> Memory | None:
+    """The memory with this id or title that is not hidden; of several with the same title the newest."""
     rows = tx.find(Filter(ids=(name,), statuses=ALL_STATUSES))
     if rows and rows[0].status != "erased":
         return rows[0]
@@ -222,7 +235,7 @@ def _titled(tx: Tx, name: str, own: str) -> Memory | None:
     seen = 0
     for most in _CANDIDATES if terms else ():
         ids = tx.match(terms, limit=most)
-        rows = [row for row in tx.find(Filter(ids=tuple(ids[seen:]))) if key in keys(row) and row.id != own]
+        rows = [row for row in tx.find(Filter(ids=tuple(ids[seen:]))) if key in keys(row) and row.id not in hidden]
         if rows:
             return max(rows, key=lambda row: (row.created_at, row.id))
         seen = len(ids)

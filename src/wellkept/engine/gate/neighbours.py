@@ -6,7 +6,7 @@ addition to the backend's answer, with the same exact cosine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +34,13 @@ class Nearby:
     Args:
         count: Number of items in the run.
         query: Kinds to search and vector of an item, by index; None for an item without a vector.
+        hidden: Ids of memories that are neighbours of nothing.
     """
 
-    def __init__(self, count: int, query: Callable[[int], Query]) -> None:
+    def __init__(self, count: int, query: Callable[[int], Query], hidden: Collection[str] = ()) -> None:
         self._count = count
         self._query = query
+        self._hidden = hidden
         self._seq = -1
         self._forget()
 
@@ -70,6 +72,8 @@ class Nearby:
         complete = len(found) < limit
         for changed in found.keys() & self._written.keys():
             del found[changed]
+        for later in [one for one in found if one in self._hidden]:
+            del found[later]
         for kind in kinds:
             rows = self._rows.get(kind)
             if rows is not None:

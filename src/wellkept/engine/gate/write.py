@@ -13,14 +13,18 @@ from functools import partial
 
 from wellkept.core.asking.candidates import question_of
 from wellkept.core.gate.feedback_guard import is_echo
+from wellkept.core.gate.judged_later import WAITS, why
 from wellkept.core.records.effects import touched
 from wellkept.core.records.explain import dropped_line, message
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import repeated
-from wellkept.engine.gate.idempotency import payload_of, replayed
+from wellkept.engine.gate import late_judging
+from wellkept.engine.gate.idempotency import next_key, payload_of, replayed
 from wellkept.engine.gate.judging import Judging, Models
+from wellkept.engine.gate.late_judging import Late
 from wellkept.engine.gate.mentions import with_mentions
 from wellkept.engine.gate.raising import raised
+from wellkept.engine.gate.waiting import Later, Waiting
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, ask_all, until_answered
 from wellkept.errors import ConflictError, NotFound, StorageError, WellkeptError
@@ -51,10 +55,15 @@ _JOURNALED_MATCHES = 5
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The cause of a run of writes: the verb, and the import or batch it belongs to."""
+    """The cause of a run of writes: the verb, and the import or batch it belongs to.
+
+    Attributes:
+        judges: The entry of the waiting write that is written again, judged.
+    """
 
     verb: str = "remember"
     run_id: str = ""
+    judges: JournalEntry | None = None
 
 
 def remember(ctx: Context, new: NewMemory) -> WriteResult:
@@ -104,7 +113,11 @@ def _run(ctx: Context, items: Sequence[NewMemory], cause: Cause) -> list[WriteRe
 
 def _pass(ctx: Context, items: Sequence[NewMemory], cause: Cause, models: Models) -> list[WriteResult | WellkeptError]:
     """The results of the items, or of the first ones when a later transaction failed transiently."""
-    judging = Judging(ctx, items, models)
+    later = None
+    if ctx.policy.judging == "later":
+        whole = ctx if ctx.store_policy is None else replace(ctx, policy=ctx.store_policy, store_policy=None)
+        later = Later(ctx, lambda _: judge_waiting(whole), defers=whole is ctx)
+    judging = Judging(ctx, items, models, later=later)
     judging.ahead()
     results: list[WriteResult | WellkeptError] = []
     while len(results) < len(items):
@@ -170,11 +183,18 @@ class _Gate:
         item = self._judging.items[index]
         vector = self._vectors.vector(item.text)
         decision = with_mentions(
-            self._ctx, self._tx, decision, item.policy, text=new.content, own=new.links, vector=vector
+            self._ctx,
+            self._tx,
+            decision,
+            item.policy,
+            text=new.content,
+            own=new.links,
+            vector=vector,
+            hidden=self._judging.hidden,
         )
         decision = self._with_links(new, decision)
         decision, made = self._embedded(decision)
-        entry = replace(self._entry(new, decision), asks=raised(self._ctx, self._tx, decision))
+        entry = self._entry(new, decision)
         seq = self._tx.apply(entry, vectors=made)
         self._judging.look.wrote(seq, new.idempotency_key, decision.effects)
         self._count_use(new, decision)
@@ -267,6 +287,7 @@ class _Gate:
     def _entry(self, new: NewMemory, decision: Decision) -> JournalEntry:
         memory = decision.memory
         told = tuple(match for match in decision.matches if match.action != "none")[:_JOURNALED_MATCHES]
+        judges = self._cause.judges
         return JournalEntry(
             at=self._ctx.clock(),
             verb=self._cause.verb,
@@ -275,16 +296,37 @@ class _Gate:
             outcome=decision.outcome,
             memory_id=memory.id if memory is not None else "",
             memory_ids=_ids(decision, told),
-            reasons=decision.reasons,
+            reasons=decision.reasons if judges is None else (*decision.reasons, why(judges)),
             matches=told,
             conflict_keys=tuple(conflict.key for conflict in decision.conflicts),
             degraded=decision.degraded,
             effects=decision.effects,
             dropped=decision.dropped,
-            idempotency_key=new.idempotency_key,
-            payload=payload_of(new) if new.idempotency_key else "",
+            idempotency_key=new.idempotency_key if judges is None else next_key(self._tx, judges.idempotency_key),
+            payload=judges.payload if judges is not None else payload_of(new) if new.idempotency_key else "",
             run_id=self._cause.run_id,
+            asks=None if WAITS in decision.degraded else raised(self._ctx, self._tx, decision),
         )
+
+
+# --------------------------------------------------------------------------------------------
+# Writes that wait to be judged
+
+
+def judge_waiting(ctx: Context, *, limit: int | None = None) -> Late:
+    """Judge the writes that wait, oldest first, as the gate would have judged them when they were written.
+
+    Args:
+        ctx: The store.
+        limit: At most this many.
+    """
+    return late_judging.judge_waiting(ctx, _again, limit=limit)
+
+
+def _again(ctx: Context, tx: Tx, new: NewMemory, judging: Judging, vectors: Embeddings, one: Waiting) -> None:
+    """Let a write that was taken back pass the gate again."""
+    cause = Cause(one.entry.verb, one.entry.run_id, judges=one.entry)
+    _Gate(ctx, tx, (new,), vectors=vectors, judging=judging, cause=cause).pass_through(0)
 
 
 def _check_links(tx: Tx, new: NewMemory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from wellkept.core.gate.judged_later import VERB, WAITS
 from wellkept.core.records.effects import invert, touched
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import writing
@@ -79,13 +80,16 @@ def undo(ctx: Context, seq: int) -> int:
 
 
 def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
-    entry = _entry(tx, seq)
+    entry = _entry(tx, _judged_as(tx, seq))
+    seq = entry.seq
     if not entry.effects and lessons.behind(tx, entry) is None:
         raise IllegalTransition(
             f"entry {seq} ({entry.outcome}) changed no memory",
             where="undo",
             todo=f"Restore {entry.dropped.id} to store its text" if entry.dropped else "Nothing is to be done",
         )
+    for mark in _marks_of(tx, entry):
+        tx.apply(taken_back(ctx, mark))
     refuse_if_blocked(tx, entry)
     lessons.refuse_if_blocked(tx, entry)
     taken = taken_back(ctx, entry, guesses=_guesses_about(tx, entry))
@@ -95,6 +99,23 @@ def _undo(ctx: Context, tx: Tx, seq: int, vectors: Embeddings) -> int:
         return seq
     except Stale as stale:
         raise UndoBlocked(f"entry {seq} no longer fits what is stored: {stale}", entries=(), where="undo") from stale
+
+
+def _judged_as(tx: Tx, seq: int) -> int:
+    """The entry of a write; of one that was judged after its commit, the entry of the judged write."""
+    for found in tx.journal(seqs=(seq,)):
+        if found.undoes == seq and found.verb == VERB and not is_undone(tx, found.seq):
+            return found.seq + 1  # both are of one transaction
+    return seq
+
+
+def _marks_of(tx: Tx, entry: JournalEntry) -> list[JournalEntry]:
+    """The entry by which a write was marked as judged: it goes with the write, and does not stand in its way."""
+    if WAITS not in entry.degraded:
+        return []
+    later = tx.journal(memory_ids=(entry.memory_id,), after=entry.seq)
+    marks = [one for one in later if one.verb == VERB and not one.undoes and one.memory_id == entry.memory_id]
+    return [one for one in marks if not is_undone(tx, one.seq)]
 
 
 def taken_back(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from wellkept.core.asking.learning import BRINGS
+from wellkept.core.gate.judged_later import VERB, WAITS
 from wellkept.core.gate.worth_keeping import INFORMATIONAL_FRAMES
 from wellkept.core.text.forms import excerpt
 from wellkept.engine.gate.mentions import RULES
@@ -35,6 +36,18 @@ _LED_TO = frozenset({"duplicate", "evolved", "reused"})
 def is_decision(entry: JournalEntry) -> bool:
     """Whether the gate made this entry; an export is imported without a reason, but for lessons."""
     return entry.verb in _VERBS and bool(entry.reasons) and entry.reasons[0].rule != BRINGS
+
+
+def judged_later(entries: Iterable[JournalEntry]) -> frozenset[int]:
+    """The writes that were judged after their commit, by number: marked as judged, or taken back and written again."""
+    written: dict[str, int] = {}
+    found: set[int] = set()
+    for entry in entries:
+        if WAITS in entry.degraded:
+            written[entry.memory_id] = entry.seq
+        elif entry.verb == VERB:
+            found.add(entry.undoes or written.get(entry.memory_id, 0))
+    return frozenset(found)
 
 
 def born_of(entry: JournalEntry) -> Memory | None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
+from wellkept.core.gate.judged_later import VERB, WAITS
 from wellkept.core.records.effects import invert
 from wellkept.core.text.forms import check_text, excerpt
 from wellkept.engine.base.context import Context
@@ -96,24 +98,35 @@ class _Replay:
         self._under: Counter[str] = Counter()
         self._differences: list[ReplayDifference] = []
         self._unreplayed: list[Unreplayed] = []
+        self._held: dict[str, JournalEntry] = {}
         with ctx.storage.begin(ctx.namespace, write=False) as tx:
             self._upper = tx.seq
             self._erased = frozenset(row.id for row in tx.find(Filter(statuses=("erased",))))
-            self._active = tx.census().statuses.get("active", 0)
+            census = tx.census()
+            self._active = census.statuses.get("active", 0)
+        late = {"taken_up", "checked"}.intersection(census.outcomes)
+        self._judged = past_decisions.judged_later(chain.from_iterable(self._pages())) if late else frozenset[int]()
 
     def run(self, after: int, limit: int | None, progress: Progress | None) -> ReplayReport:
         """Go through the journal once."""
         last, tried, complete = 0, 0, True
-        for entry in self._entries(after):
-            if entry.seq > after and past_decisions.is_decision(entry):
+        for read in self._entries(after):
+            entry, marked = self._in_turn(read)
+            if entry is None:
+                last = read.seq
+                continue
+            if read.seq > after and past_decisions.is_decision(entry):
                 if tried == limit:
                     complete = False
                     break
                 tried += 1
                 self._decide(entry)
+                if marked is not None and not self._forward:
+                    self._past.follow(marked.effects)
             else:
-                self._follow(entry, as_it_was=entry.seq <= after)
-            last = entry.seq
+                for one in (entry, *((marked,) if marked is not None else ())):
+                    self._follow(one, as_it_was=read.seq <= after)
+            last = read.seq
             if progress is not None:
                 progress(last, self._upper)
         return self._report(after, last, complete=complete)
@@ -152,6 +165,22 @@ class _Replay:
                 # The answer also contains later entries that undid the requested ones.
                 entries = [entry for entry in tx.journal(seqs=numbers) if entry.seq in numbers]
             yield entries
+
+    def _in_turn(self, entry: JournalEntry) -> tuple[JournalEntry | None, JournalEntry | None]:
+        """The entry to replay, and the one by which it was marked as judged, if it was.
+
+        A write that waited is replayed where it was judged, among what was judged by then; until then it is held back.
+        """
+        if entry.seq in self._judged:
+            self._held[entry.memory_id] = entry
+            return None, None
+        if entry.verb != VERB:
+            return entry, None
+        if entry.undoes in self._judged:
+            self._held.pop(entry.memory_id, None)
+            return None, None
+        write = self._held.pop(entry.memory_id, None)
+        return (entry, None) if write is None else (write, entry)
 
     def _batched(self) -> Mapping[str, frozenset[str]]:
         kinds: defaultdict[str, set[str]] = defaultdict(set)
@@ -244,6 +273,8 @@ class _Replay:
             return f"it was about {', '.join(erased)}, whose content was erased"
         if "embedding" in entry.degraded:
             return "the embedder could not be asked then, so nothing was compared"
+        if WAITS in entry.degraded and entry.seq not in self._judged:
+            return "it was not judged"
         if "relation" in entry.degraded and not born.checked:
             return "the relation model failed then, so it was decided by rules alone"
         try:
@@ -292,7 +323,7 @@ class _Replay:
             self._ctx,
             storage=self._past,
             embedder=self._vectors,
-            policy=replace(policy, ask=0),  # a replay asks nobody
+            policy=replace(policy, ask=0, judging="now"),  # a replay asks nobody, and judges at once
             clock=lambda: born.updated_at,
             new_id=lambda: born.id,
             relation_model=relations,

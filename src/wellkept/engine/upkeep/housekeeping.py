@@ -9,6 +9,7 @@ from wellkept.core.records import conflicts as flags
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import whole
 from wellkept.engine.gate.acts import apply
+from wellkept.engine.gate.waiting import waiting
 from wellkept.engine.upkeep.reembed import Progress as Progress
 from wellkept.engine.upkeep.reembed import Swept as Swept
 from wellkept.engine.upkeep.reembed import reembed as reembed
@@ -39,6 +40,7 @@ def stats(ctx: Context) -> Stats:
         census = tx.census()
         conflicts = sum(flags.is_open(item, now) for item in tx.conflicts())
         journal = tx.seq
+        unjudged = len(waiting(tx)) if census.unchecked else 0
     return Stats(
         namespace=ctx.namespace,
         memories=census.statuses,
@@ -47,6 +49,7 @@ def stats(ctx: Context) -> Stats:
         links=census.links,
         open_conflicts=conflicts,
         unchecked=census.unchecked,
+        waiting=unjudged,
         without_vector=census.unembedded,
         journal=journal,
         embedder=header.embedder,

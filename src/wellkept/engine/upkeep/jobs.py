@@ -22,6 +22,7 @@ from wellkept.engine.consolidation.planning import plan
 from wellkept.engine.consolidation.reflect import reflect
 from wellkept.engine.upkeep import reembed as vectors
 from wellkept.engine.upkeep.housekeeping import expire_conflicts
+from wellkept.engine.upkeep.judging_later import Judged, judge_waiting
 from wellkept.errors import InvalidField
 from wellkept.types import Json, ModelAnswers, Plan, Question
 from wellkept.types.jobs import Cadence
@@ -29,10 +30,11 @@ from wellkept.types.jobs import Cadence
 Step: TypeAlias = Callable[[str], None]
 """Called between two steps with the progress; raises to stop the work."""
 
-KINDS = ("expire", "sweep", "consolidate", "decay", "reflect", "answer")
+KINDS = ("expire", "judge", "sweep", "consolidate", "decay", "reflect", "answer")
 """Names of all jobs."""
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 CHANGES = 50
+_AT_ONCE = 100
 """Journal entries after which maintenance of a namespace is due early."""
 
 
@@ -95,6 +97,7 @@ class Settings:
         answering: The model that answers questions; without one there is no such job.
         changes: Journal entries after which maintenance of a namespace is due early.
         every: Time after the last pass at which a job is due; None for the default of each kind.
+        later: Whether writes wait to be judged, so that there is a job that judges them.
     """
 
     consolidation: Consolidation = field(default_factory=Consolidation)
@@ -103,10 +106,12 @@ class Settings:
     answering: Answering | None = None
     changes: int = CHANGES
     every: timedelta | None = None
+    later: bool = False
 
 
 def errands(settings: Settings | None = None) -> tuple[Errand, ...]:
-    """The kinds of jobs, in the order in which they are checked; `answer` only with a model.
+    """The kinds of jobs, in the order in which they are checked; `answer` only with a model, `judge` only where
+    writes wait to be judged.
 
     Example:
         >>> [errand.kind for errand in errands()]
@@ -142,7 +147,13 @@ def errands(settings: Settings | None = None) -> tuple[Errand, ...]:
         Errand(cadence("reflect", DAY, changes=given.changes), reflecting, changes_memories=True),
     )
     asking = Errand(cadence("answer", DAY, changes=given.changes), answering, changes_memories=True)
-    return (*usual, asking) if given.answering is not None else usual
+    judging = Errand(cadence("judge", HOUR, changes=1), _judge)
+    return (
+        *usual[:1],
+        *((judging,) if given.later else ()),
+        *usual[1:],
+        *((asking,) if given.answering is not None else ()),
+    )
 
 
 def kinds(names: Sequence[str]) -> tuple[str, ...]:
@@ -180,6 +191,19 @@ def _sweep(ctx: Context, step: Step) -> Outcome:
     swept = vectors.sweep(ctx, lambda done, whole: step(f"embed {done}/{whole}"))
     figures = {item.name: getattr(swept, item.name) for item in fields(swept) if item.name != "outage"}
     return Outcome(figures, failed=swept.outage)
+
+
+def _judge(ctx: Context, step: Step) -> Outcome:
+    step("judging what waits")
+    told = Judged()
+    while not told.outage:
+        now = judge_waiting(ctx, limit=_AT_ONCE)
+        told = Judged(judged=told.judged + now.judged, changed=told.changed + now.changed, outage=now.outage)
+        if not now.judged:
+            break
+        step(f"judged {told.judged}")
+    # A write that was marked made one entry, a write that was taken back and written again two.
+    return Outcome({"judged": told.judged, "changed": told.changed}, told.judged + told.changed, told.outage)
 
 
 def _answered(ctx: Context, how: Answering, step: Step) -> Outcome:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
+from wellkept.core.gate.judged_later import VERB
 from wellkept.core.records.lifecycle import supersede
 from wellkept.core.records.merge import absorbed, segments
 from wellkept.engine.base.context import Context
@@ -21,6 +22,8 @@ from wellkept.engine.gate import rejudge
 from wellkept.engine.gate.acts import apply, entry_of, with_vector
 from wellkept.engine.gate.judging import Models
 from wellkept.engine.gate.raising import raised
+from wellkept.engine.gate.write import judge_waiting
+from wellkept.engine.history.journal import is_undone
 from wellkept.engine.lookup.standing import wordings_behind
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, until_answered
@@ -143,9 +146,13 @@ def _swept(
             progress(done, whole)
     if unchecked:
         ctx.scale.prepare()
+        late = judge_waiting(ctx)
+        counts["checked"] += late.judged
+        if late.failure is not None:
+            return counts, len(unchecked) - late.judged, late.failure
     for place, memory_id in enumerate(unchecked):
         try:
-            _check_row(ctx, memory_id, counts)
+            check_row(ctx, memory_id, counts)
         except ModelError as error:  # outage: this row and the rest stay unchecked
             return counts, len(unchecked) - place, error
     return counts, 0, None
@@ -228,7 +235,12 @@ def _moved(ctx: Context, ids: Sequence[str]) -> JournalEntry:
     )
 
 
-def _check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
+def check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
+    """Decide about an unchecked memory as it is now, and add to the counts.
+
+    Raises:
+        ModelError: A model failed; the memory stays unchecked.
+    """
     models = Models.of(ctx)
     for name, number in until_answered(lambda: _recheck(ctx, memory_id, models)).items():
         counts[name] += number
@@ -254,7 +266,7 @@ def _recheck(ctx: Context, memory_id: str, models: Models) -> Counter[str]:
         effects: list[Effect] = []
         asks: QuestionRecord | None = None
         vector = tx.vectors((memory.embedding,)).get(memory.embedding) if memory.embedding else None
-        if vector is not None:
+        if vector is not None and not _was_taken_back(tx, memory_id):
             decision = rejudge.decide(ctx, tx, memory, vector, models)
             effects = _late_effects(ctx, tx, (memory, checked), counts=counts, decision=decision)
             asks = raised(ctx, tx, decision)
@@ -265,6 +277,12 @@ def _recheck(ctx: Context, memory_id: str, models: Models) -> Counter[str]:
         entry = entry_of(ctx, effects, verb="recheck", outcome="checked", memory_id=memory_id, reasons=reasons)
         tx.apply(replace(entry, asks=asks))
     return counts
+
+
+def _was_taken_back(tx: Tx, memory_id: str) -> bool:
+    """Whether somebody has taken back what became of the memory when it was judged; it is left as it is."""
+    entries = tx.journal(memory_ids=(memory_id,))
+    return any(one.verb == VERB and one.undoes and is_undone(tx, one.seq) for one in entries)
 
 
 def _late_effects(

@@ -21,6 +21,7 @@ from wellkept.core.records.effects import touched
 from wellkept.core.records.merge import aliases, segments
 from wellkept.core.records.wikilinks import is_waiting
 from wellkept.engine.base.context import Context
+from wellkept.engine.gate.waiting import waiting
 from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.errors import StorageError
 from wellkept.storage.port import Mending, Tx
@@ -75,12 +76,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The state of a namespace at one moment, without its journal; `lacking` are ids without a stored vector."""
+    """The state of a namespace at one moment, without its journal.
+
+    Attributes:
+        lacking: Ids without a stored vector.
+        waiting: Ids of memories that wait to be judged, which is no problem.
+    """
 
     rows: dict[str, Memory]
     links: tuple[Link, ...]
     conflicts: tuple[Conflict, ...]
     lacking: frozenset[str]
+    waiting: frozenset[str]
 
 
 def verify(ctx: Context, *, whole: bool = True) -> tuple[Problem, ...]:
@@ -143,7 +150,9 @@ def _of_storage(ctx: Context) -> Iterator[Finding]:
 def _picture(tx: Tx) -> Picture:
     rows = {row.id: row for row in tx.find(Filter(statuses=()))}
     lacking = frozenset(row.id for row in tx.find(Filter(statuses=(), embedded=False)))
-    return Picture(rows, tuple(tx.links()), tuple(tx.conflicts()), lacking)
+    unchecked = any(row.status == "active" and not row.checked for row in rows.values())
+    late = frozenset(one.memory.id for one in waiting(tx)) if unchecked else frozenset[str]()
+    return Picture(rows, tuple(tx.links()), tuple(tx.conflicts()), lacking, late)
 
 
 def _after(row: Memory, now: datetime, **values: object) -> tuple[Effect, ...]:
@@ -281,7 +290,7 @@ def _circles(rows: dict[str, Memory]) -> list[tuple[str, ...]]:
 
 
 def _of_vector(picture: Picture, row: Memory) -> Iterator[Finding]:
-    if row.status == "active" and not row.checked:
+    if row.status == "active" and not row.checked and row.id not in picture.waiting:
         yield _swept(row, "was stored while a check could not run", "Run `wellkept sweep`")
     if row.embedding and row.id in picture.lacking:
         yield _swept(row, "has no vector of the store's embedder", "Run `wellkept reembed`")

@@ -129,6 +129,7 @@ class AsyncMemoryStore:
     verify = _in_thread(MemoryStore.verify)
     reembed = _in_thread(MemoryStore.reembed)
     sweep = _in_thread(MemoryStore.sweep)
+    judge_waiting = _in_thread(MemoryStore.judge_waiting)
     repair = _in_thread(MemoryStore.repair)
     expire_conflicts = _in_thread(MemoryStore.expire_conflicts)
     namespaces = _in_thread(MemoryStore.namespaces)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wellkept.engine.transfer import audit as auditing
     from wellkept.engine.transfer import import_export
     from wellkept.engine.transfer.importer import Reject
-    from wellkept.engine.upkeep import housekeeping, repairing
+    from wellkept.engine.upkeep import housekeeping, judging_later, repairing
     from wellkept.types.replay import ReplayReport
 
 
@@ -444,6 +444,34 @@ class OperatorVerbs:
         from wellkept.engine.upkeep import housekeeping
 
         return housekeeping.sweep(self._ctx, progress)
+
+    def judge_waiting(self, *, limit: int | None = None) -> judging_later.Judged:
+        """Judge the writes that wait under `judging = "later"`, oldest first, at most `limit`. Stops at an outage.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     _ = store.remember("Tea is upstairs.")
+            ...     store.judge_waiting().left
+            0
+        """
+        from wellkept.engine.upkeep import judging_later
+
+        return judging_later.judge_waiting(self._ctx, limit=limit)
+
+    def judging(self, *, every: float = 0.2) -> AbstractContextManager[None]:
+        """Judge what waits in a thread until the block ends, `every` so many seconds, and once more at its end.
+
+        Example:
+            >>> import wellkept
+            >>> policy = wellkept.Policy.from_toml('judging = "later"')
+            >>> with wellkept.open("memory:", embedder="hashing", policy=policy) as store, store.judging():
+            ...     store.remember("Tea is upstairs.").outcome
+            'created'
+        """
+        from wellkept.engine.upkeep import judging_later
+
+        return judging_later.judging(self._ctx, every=every)
 
     def repair(self, *, dry_run: bool = True, progress: housekeeping.Progress | None = None) -> repairing.RepairReport:
         """Repair problems that `verify` finds, where that is safe; `undo` undoes each repair.

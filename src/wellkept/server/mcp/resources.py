@@ -112,7 +112,8 @@ def _health(store: MemoryStore) -> Any:
     counts = store.stats()
     found = (
         (counts.open_conflicts, ("open conflict", "open conflicts"), "review them: prompt review_conflicts"),
-        (counts.unchecked, _UNCHECKED, "run wellkept sweep"),
+        (counts.waiting, ("memory waits to be judged", "memories wait to be judged"), "run wellkept work"),
+        (counts.unchecked - counts.waiting, _UNCHECKED, "run wellkept sweep"),
         (counts.without_vector, ("memory has no vector", "memories have no vector"), "run wellkept reembed"),
     )
     attention = [f"{count_of(count, *what)}; {todo}" for count, what, todo in found if count]

@@ -74,7 +74,7 @@ class _Contents(Collector):
         """The metric families, with one read per namespace."""
         outcomes: Counter[str] = Counter()
         memories: Counter[str] = Counter()
-        conflicts = unchecked = 0
+        conflicts = unchecked = waiting = 0
         # Read under the caller's token where the database requires one; otherwise nothing is visible.
         store = MemoryStore(bound(context_of(self._store), current_grant.get()))
         for name in store.namespaces():
@@ -83,6 +83,7 @@ class _Contents(Collector):
             memories.update(stats.memories)
             conflicts += stats.open_conflicts
             unchecked += stats.unchecked
+            waiting += stats.waiting
         made = CounterMetricFamily("wellkept_outcomes", "Journal entries, by outcome.", labels=("outcome",))
         for word, count in sorted(outcomes.items()):
             made.add_metric((word,), count)
@@ -95,6 +96,7 @@ class _Contents(Collector):
         yield GaugeMetricFamily(
             "wellkept_unchecked_memories", "Memories stored while a check was unavailable.", value=unchecked
         )
+        yield GaugeMetricFamily("wellkept_waiting_memories", "Memories that wait to be judged.", value=waiting)
         yield GaugeMetricFamily(
             "wellkept_queue_depth",
             "Queued writes.",

@@ -1,0 +1,96 @@
+"""Judges the writes that wait: all of them now, or soon after each commit, in a thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from wellkept.engine.base.context import Context
+from wellkept.engine.gate import write
+from wellkept.engine.gate.waiting import waiting
+from wellkept.engine.upkeep.reembed import check_row
+from wellkept.errors import ModelError, StorageError
+from wellkept.types import Filter
+
+log = logging.getLogger("wellkept")
+
+EVERY = 0.2
+"""Seconds between two looks for what waits."""
+_LONGEST_PAUSE = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What became of the writes that waited to be judged.
+
+    Attributes:
+        judged: How many were judged.
+        changed: How many of them became something else than a new memory.
+        left: How many still wait.
+        outage: Why it ended early; empty when it finished.
+    """
+
+    judged: int = 0
+    changed: int = 0
+    left: int = 0
+    outage: str = ""
+
+
+def judge_waiting(ctx: Context, *, limit: int | None = None) -> Judged:
+    """Judge what waits in the namespace, oldest first; an outage ends it with counts instead of an error.
+
+    Example:
+        >>> import wellkept
+        >>> from wellkept.engine.upkeep.judging_later import judge_waiting
+        >>> with wellkept.open("memory:", embedder="hashing") as store:
+        ...     judge_waiting(store._ctx).left
+        0
+    """
+    told = write.judge_waiting(ctx, limit=limit)
+    outage, checked = str(told.failure or ""), 0
+    for memory_id in told.kept:
+        try:
+            check_row(ctx, memory_id, Counter())
+            checked += 1
+        except ModelError as error:
+            outage = str(error)
+            break
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        left = len(waiting(tx))
+    return Judged(judged=told.judged + checked, changed=told.changed + checked, left=left, outage=outage)
+
+
+@contextmanager
+def judging(ctx: Context, *, every: float = EVERY) -> Iterator[None]:
+    """Judge what waits in the namespace in a thread, soon after each commit, until the block ends; then once more."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_judge, args=(ctx, every, ended), name="wellkept-judging", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _judge(ctx: Context, every: float, ended: threading.Event) -> None:
+    pause = every
+    while True:
+        last = ended.wait(pause)
+        try:
+            trouble = judge_waiting(ctx).outage if _is_waiting(ctx) else ""
+        except StorageError as error:
+            trouble = str(error)
+            log.warning("What waits could not be judged: %s", error)
+        pause = min(2 * pause, _LONGEST_PAUSE) if trouble else every
+        if last:
+            return
+
+
+def _is_waiting(ctx: Context) -> bool:
+    with ctx.storage.begin(ctx.namespace, write=False) as tx:
+        return bool(tx.find(Filter(unchecked=True), limit=1))

@@ -1,0 +1,44 @@
+"""A worker in a thread that judges what waits, in all namespaces of a store; for servers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from wellkept.engine.base.context import Context
+from wellkept.engine.upkeep.jobs import Settings, chosen, errands
+from wellkept.engine.upkeep.worker import Pace, work
+from wellkept.storage.port import JobQueue
+
+
+def soon(*, lease: float = 120.0) -> Pace:
+    """The timing of a worker that judges a write within a second."""
+    return Pace(lease=lease, look=0.5, pause=0.25)
+
+
+@contextmanager
+def judging_everywhere(ctx: Context, queue: JobQueue) -> Iterator[None]:
+    """Judge what waits in a thread until the block ends, if the policy puts judging off; other workers may do so too.
+
+    Args:
+        ctx: Of any namespace of the store.
+        queue: The job queue of the store.
+    """
+    if ctx.policy.judging == "now":
+        yield
+        return
+    ended = threading.Event()
+    thread = threading.Thread(target=_work, args=(ctx, queue, ended), name="wellkept-judging", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _work(ctx: Context, queue: JobQueue, ended: threading.Event) -> None:
+    wanted = chosen(("judge",), among=errands(Settings(later=True)))
+    for _ in work(ctx, queue, wanted, stop=ended, pace=soon()):
+        pass
