@@ -278,6 +278,7 @@ def keep_up() -> None:
     storage.approximate("default")
     with storage.begin("default", write=False) as tx:
         tx.nearest(np.ones((1, 64), dtype=np.float32), limit=2, statuses=("active",))
+        tx.nearest(np.ones((1, 64), dtype=np.float32), limit=2, kinds=("thesis",), statuses=("active",))  # is rare
     storage.exact("default")
     ahead = storage.ahead(embedder="fake/32", dim=32)
     ahead.missing("default", ["none"])
