@@ -54,7 +54,7 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
     look = _views(ctx, q, vectors)
     with ExitStack() as views:
         if not q.ask_model and not (q.rerank and ctx.reranker is not None):
-            look = partial(nullcontext, views.enter_context(look()))  # no model is asked in between
+            look = _only(views.enter_context(look()))  # no model is asked in between
         found = _found(ctx, q, look)
     if asked.touch and q.as_of is None:  # reading the past does not count as use
         note_use(ctx, [hit.memory for hit in found if hit.memory.status == "active"])
@@ -86,6 +86,11 @@ def _found(ctx: Context, q: Question, look: _Look) -> Hits:
         if q.explain and q.as_of is None:  # the past has no open questions
             found = Hits(_with_questions(ctx, tx, found), left_out=found.left_out, dangling=found.dangling)
     return found
+
+
+def _only(tx: Tx) -> _Look:
+    """A look at a view that is open already."""
+    return lambda: nullcontext(tx)
 
 
 def _views(ctx: Context, q: Question, vectors: Embeddings) -> _Look:
