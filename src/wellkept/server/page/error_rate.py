@@ -202,7 +202,7 @@ def _then(visit: Visit, row: Any, seq: int) -> Any:
 
 def _verdicts(visit: Visit) -> Mapping[int, str]:
     """The verdicts of the form by entry."""
-    found = {}
+    found: dict[int, str] = {}
     for name, values in visit.form.items():
         number = name.removeprefix("v")
         if name.startswith("v") and number.isascii() and number.isdecimal() and len(number) < 18:

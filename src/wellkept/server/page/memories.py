@@ -34,7 +34,7 @@ def show(visit: Visit) -> Response:
     query = visit.asked("q")
     kinds = sorted(visit.run("stats").kinds.items(), key=lambda item: (-item[1], item[0]))
     filters = {name: visit.asked(name) for name in ("kind", "tag", "source", "status", "since", "until")}
-    values = {"query": query, "kinds": kinds, "filters": filters, "statuses": STATUSES}
+    values: dict[str, Any] = {"query": query, "kinds": kinds, "filters": filters, "statuses": STATUSES}
     part = "hits" if query else "page"
     values |= {"hits": None, "page": None, part: _hits(visit, query, filters) if query else _page(visit, filters)}
     return visit.show("memories.html", **values)
