@@ -89,7 +89,7 @@ def show(visit: Visit) -> Response:
         more=asked.more or flagged.more,
         choices=CHOICES,
         checked=_CHECKED,
-        empty=not every and visit.run("stats").journal == 0,
+        empty=not every and not visit.run("journal", newest=1).entries,
     )
 
 

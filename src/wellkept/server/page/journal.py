@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from wellkept.server.page.frame import PAGE, Visit, memories_by_id
-from wellkept.server.page.texts import day
+from wellkept.server.page.texts import OUTCOMES, day
 
 _LOOKED_THROUGH = 2_000
 """Entries that a filter looks through for one page."""
@@ -26,14 +26,13 @@ def show(visit: Visit) -> Response:
     for name, part in groupby(entries, key=lambda one: day(one.at)):
         of_day = list(part)
         days.append((name, Counter(one.outcome for one in of_day).most_common(), of_day))
-    outcomes = sorted(visit.run("stats").outcomes.items(), key=lambda item: (-item[1], item[0]))
     return visit.show(
         "journal.html",
         days=days,
         rows=rows,
         undone={one.undoes for one in entries if one.undoes},
         filters=filters,
-        outcomes=outcomes,
+        outcomes=OUTCOMES,
         older=older,
         start=visit.number("from"),
     )

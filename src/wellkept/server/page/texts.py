@@ -31,7 +31,7 @@ _DECIDED = {
     "merge": "merged into the older",
     "dismissed": "no conflict",
 }
-_OUTCOMES = {
+OUTCOMES = {
     "created": "stored", "duplicate": "known already", "restated": "another wording", "evolved": "added to",
     "superseded": "replaced an older one", "reused": "still going on", "rejected": "not stored", "undone": "taken back",
     "archived": "forgotten", "restored": "brought back", "erased": "erased", "linked": "linked", "unlinked": "unlinked",
@@ -145,7 +145,7 @@ def headline(conflict: Any) -> str:
 
 def outcome_words(outcome: str) -> str:
     """An outcome in words."""
-    return _OUTCOMES.get(outcome, outcome.replace("_", " "))
+    return OUTCOMES.get(outcome, outcome.replace("_", " "))
 
 
 def path_of(text: str) -> str:
