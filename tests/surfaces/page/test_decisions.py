@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 import wellkept
 from surfaces.page.visitors import Browser, browsing
+from wellkept.core.asking.answer_text import choices_of
+from wellkept.core.asking.budget import opened
+from wellkept.core.asking.state import Asking, state_text
+from wellkept.types import Chance, QuestionRecord
 
 
 @pytest.fixture
@@ -162,3 +167,32 @@ def test_a_judged_sample_gives_an_error_rate_with_an_interval_and_labelled_pairs
     form = next(one for one in result.forms if one.label == "Download as labelled pairs")
     lines = browser.http.post(form.action, data=form.fields).text.splitlines()
     assert len(lines) == 2 and '"relation": "same"' in lines[0] and '"relation": "distinct"' in lines[1]
+
+
+ANSWERS = {
+    "The new one replaces it": "replaces 1",
+    "The new one replaces a part of it": "replaces part of 1",
+    "Says the same": "repeats 1",
+    "Adds to it": "adds to 1",
+    "This one still holds": "outdated by 1",
+    "They contradict: keep both": "keep both 1",
+    "None of them: it is new": "new",
+    "Not worth keeping": "not worth keeping",
+}
+
+
+@pytest.mark.parametrize("label", ANSWERS)
+def test_a_question_has_a_button_for_every_answer_to_one_candidate(
+    browser: Browser, store: wellkept.MemoryStore, label: str
+) -> None:
+    old, new = store.remember("The hall was built by Ana.").memory, store.remember("Bo has the keys.").memory
+    assert old is not None and new is not None
+    record = QuestionRecord(memory_id=new.id, chances=(Chance(old.id, 0.4, 0.2, 1),), worth=0.4)
+    with store._ctx.storage.begin(store.namespace, write=True) as tx:
+        first = tx.journal(seqs=(2,))[0]
+        tx.apply(replace(first, seq=0, effects=(), asks=record, idempotency_key=""))
+        tx.note_asking(state_text(Asking().with_question(opened(record, 3))))
+    assert set(ANSWERS.values()) == set(choices_of((1,)))
+    browser.press(browser.get("inbox"), label)
+    (entry,) = store.journal(newest=1)
+    assert {one.rule: one.detail for one in entry.reasons}["answer"] == ANSWERS[label]
