@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -46,9 +46,9 @@ def module_of(frame: FrameType) -> str:
     return file[len(_ROOT) :].removesuffix(".py") if file.startswith(_ROOT) else ""
 
 
-def sampled(acts: Sequence[Callable[[], object]]) -> Counter[str]:
+def sampled(acts: Sequence[Callable[[], object]]) -> dict[str, float]:
     """Seconds of CPU by part while the calls run."""
-    spent: Counter[str] = Counter()
+    spent: defaultdict[str, float] = defaultdict(float)
     last = time.process_time()
 
     def note(_: int, frame: FrameType | None) -> None:
@@ -104,7 +104,7 @@ def measure(given: Sequence[str], asked: Sequence[str], *, url: str) -> list[Fig
             spent = sampled(calls)
             figures += [
                 plain(f"{name}_{part}", f"CPU of a {name}: {part}", [1e3 * seconds / len(calls)], unit="ms")
-                for part, seconds in spent.most_common()
+                for part, seconds in sorted(spent.items(), key=lambda one: -one[1])
             ]
         for name, calls in (("write", acts[-last:]), ("recall", reads[:_PROFILED])):
             entered, changes = zip(*map(walked, calls), strict=True)
