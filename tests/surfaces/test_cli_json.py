@@ -57,6 +57,12 @@ ELSEWHERE = {
     "db secure": "postgres/test_database_tokens.py::test_the_command_line_closes_a_store_and_keeps_tokens_in_it",
     "decay": "surfaces/test_cli_lifecycle.py::test_decay_counts_stages_and_names_what_would_go",
     "demo": "surfaces/test_demo.py::test_json_is_ascii_so_that_it_can_be_shown_anywhere",
+    "daemon start": "surfaces/daemon/test_life_of_a_daemon.py::"
+    "test_a_second_start_finds_the_first_daemon_and_stop_ends_it",
+    "daemon status": "surfaces/daemon/test_life_of_a_daemon.py::"
+    "test_a_second_start_finds_the_first_daemon_and_stop_ends_it",
+    "daemon stop": "surfaces/daemon/test_life_of_a_daemon.py::"
+    "test_a_second_start_finds_the_first_daemon_and_stop_ends_it",
     "eval pairs": "surfaces/evaluation/test_eval_commands.py::"
     "test_pairs_as_json_hold_every_figure_with_its_interval_and_count",
     "eval retrieval": "surfaces/evaluation/test_retrieval_running.py::"

@@ -36,10 +36,12 @@ def test_a_second_start_finds_the_first_daemon_and_stop_ends_it(served: Place) -
     expected = {"running": True, "socket": str(served.socket()), "pid": pid, "idle_minutes": 5, "embedder": "hashing"}
     assert told == expected
     assert b"process %d" % pid in served.run("daemon", "status").stdout
+    assert json.loads(served.run("daemon", "start", "--json").stdout)["pid"] == pid
     assert served.run("daemon", "stop").stdout == b"Stopped\n"
     until(lambda: not runs(pid))
     assert not served.socket()
     assert served.run("daemon", "stop").stdout == b"No daemon runs\n"
+    assert json.loads(served.run("daemon", "stop", "--json").stdout) == {"stopped": False}
     assert served.run(*LIST).stdout == b"No memories\n", "it is done without a daemon"
     assert served.handed_over(*LIST).returncode != 0
 
