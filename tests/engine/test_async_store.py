@@ -16,7 +16,7 @@ from wellkept.engine.verbs.asynchronous import AsyncMemoryStore, AsyncQueue
 from wellkept.errors import NotFound, StorageError
 from wellkept.types import ALL_STATUSES, Filter
 
-BOUND_AT_ONCE = {"in_namespace", "in_session", "deferred"}
+BOUND_AT_ONCE = {"in_namespace", "in_session", "deferred", "judging"}
 """Verbs that only give another object, and so are not awaited."""
 
 WIDER = ("answer_with", "model")

@@ -160,7 +160,7 @@ def test_one_write_asks_once_about_at_most_eight(make: Make) -> None:
     words = ("here", "there", "now", "then", "still", "again", "too", "twice", "often", "soon")
     rows = [f"{OLD} {word}" for word in words]
     model = Model()
-    table = make(fake=FakeEmbedder({(row, NEW): 0.25 for row in rows}, dim=64), relation_model=model)
+    table = make(fake=FakeEmbedder({(row, NEW): 0.1 for row in rows}, dim=64), relation_model=model)
     for row in rows:
         table.store.remember(row, kind="lesson")
     model.calls.clear()

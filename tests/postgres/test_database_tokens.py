@@ -525,13 +525,13 @@ def test_nothing_is_left_in_a_session_from_one_transaction_to_the_next(
     """As behind a pooler: every transaction gets a new session or one that another client has used."""
     give = Connections.give
 
-    def swapped(self: Connections, connection: Connection) -> None:
+    def swapped(self: Connections, connection: Connection, *, spoiled: bool = False) -> None:
         if not connection.closed:
             connection.execute("DISCARD ALL")
             connection.execute("SET SESSION wellkept.token = 'wk_left'")
             connection.execute("SET SESSION wellkept.namespace = 'bob'")
             connection.execute("SET SESSION search_path = pg_temp, public")
-        give(self, connection)
+        give(self, connection, spoiled=spoiled)
         self._idle.sort(key=lambda one: hash((one.info.backend_pid, threading.get_ident(), self._uses)))
 
     monkeypatch.setattr(Connections, "give", swapped)

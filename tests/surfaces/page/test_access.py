@@ -13,7 +13,7 @@ from surfaces.page.visitors import ROOMS, Browser, browsing
 from wellkept.server.access import Tokens
 from wellkept.server.access.owner import OwnerToken
 from wellkept.server.page import Sessions
-from wellkept.server.page.sessions import IDLE_SECONDS, INVITATION_SECONDS
+from wellkept.server.page.sessions import IDLE_SECONDS, INVITATION_SECONDS, session_name
 
 
 @pytest.fixture
@@ -50,6 +50,29 @@ def test_a_wrong_token_opens_nothing(store: wellkept.MemoryStore, tokens: Tokens
     with browsing(store, tokens) as browser:
         assert "not valid" in browser.sign_in(secret, status=401).text
         assert browser.http.get("/page/inbox", follow_redirects=False).status_code == 303
+
+
+def test_a_sign_in_with_many_fields_is_refused_like_any_other(store: wellkept.MemoryStore, tokens: Tokens) -> None:
+    tokens.create(name="ci", namespaces=["acme"], scopes=["read"])
+    with browsing(store, tokens) as browser:
+        fields = {"token": "wk_wrong", **{f"field{number}": "x" for number in range(40)}}
+        assert browser.http.post("/page/login", data=fields).status_code in (400, 401)
+
+
+@pytest.mark.parametrize(
+    "cookies",
+    ["foo; wellkept_8642=abc", "wellkept_8642=abc; foo", "wellkept_8642=abc; path", 'a={"x": 1}; wellkept_8642=abc'],
+)
+def test_a_cookie_of_another_program_does_not_hide_the_session(cookies: str) -> None:
+    assert session_name({"host": "127.0.0.1:8642", "cookie": cookies}) == "abc"
+
+
+def test_one_token_cannot_end_the_sessions_of_another() -> None:
+    sessions = Sessions()
+    victim = sessions.enter("mine")
+    for _ in range(1_100):
+        sessions.enter("other")
+    assert sessions.secret_of(victim) == "mine"
 
 
 def test_a_session_leads_back_to_the_page_that_was_wanted_but_to_no_other_site(

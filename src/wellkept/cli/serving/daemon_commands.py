@@ -108,5 +108,9 @@ def _asked(kind: bytes) -> bytes:
             while part := connection.recv(4096):
                 parts.append(part)
             return b"".join(parts)
+    except TimeoutError as error:
+        raise WellkeptError(
+            "the daemon does not answer", where=place.socket_path(), todo="Try again, or end its process"
+        ) from error
     except OSError:
         return b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 from wellkept.cli.serving.serve_command import require_extra
 from wellkept.cli.terminal.groups import flag, option
@@ -39,7 +40,8 @@ def open_page(
             if not no_browser:
                 import webbrowser
 
-                webbrowser.open(link)
+                # A browser in the terminal runs until it is left, and meanwhile the server must answer.
+                threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
         whole = assembled(store, tokens=owner, sessions=sessions, rate=None)
         server = Process(whole.app, ending=Ending(drain=0.0), drain=whole.drain, listening=listening)

@@ -184,6 +184,10 @@ class AsyncMemoryStore:
         """As `MemoryStore.deferred`, for the writes of this task: `async with store.deferred(): ...`."""
         return self._deferred()
 
+    def judging(self, *, every: float = 0.2) -> AbstractAsyncContextManager[None]:
+        """As `MemoryStore.judging`, in a thread of its own: `async with store.judging(): ...`."""
+        return self._judging(every)
+
     async def close(self) -> None:
         """Close store and threads when running calls have finished; safe to call twice."""
         await asyncio.to_thread(self._end)
@@ -205,6 +209,15 @@ class AsyncMemoryStore:
                 await self._run(flush)
                 raise
             await self._run(flush)
+
+    @asynccontextmanager
+    async def _judging(self, every: float) -> AsyncIterator[None]:
+        judging = self._store.judging(every=every)
+        await self._run(judging.__enter__)
+        try:
+            yield
+        finally:
+            await self._run(lambda: judging.__exit__(None, None, None))
 
     async def _run(self, work: Callable[[], T]) -> T:
         # The thread gets the task's context variables, such as an open `deferred` block.

@@ -170,7 +170,7 @@ def _pool(visit: Visit, draw: str) -> Sequence[Any]:
     count = visit.run("stats").journal
     if count <= _WINDOWS * _WINDOW:
         return visit.run("journal", limit=max(1, count)).entries  # type: ignore[no-any-return]
-    starts = {int(_lot(draw, -place), 16) % (count // _WINDOW) * _WINDOW for place in range(1, _WINDOWS + 1)}
+    starts = {int(_lot(draw, -place), 16) % -(-count // _WINDOW) * _WINDOW for place in range(1, _WINDOWS + 1)}
     return [one for start in sorted(starts) for one in visit.run("journal", after=start, limit=_WINDOW).entries]
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
+from anyio import CapacityLimiter
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -84,6 +85,7 @@ class Frame:
     sessions: Sessions
     secured: bool
     templates: Environment = field(default_factory=environment)
+    lookups: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(8))
 
     def error_page(self, status: int, what: str, todo: str) -> str:
         """An error as a page."""

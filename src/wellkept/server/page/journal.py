@@ -12,7 +12,7 @@ from starlette.responses import Response
 from wellkept.server.page.frame import PAGE, Visit, memories_by_id
 from wellkept.server.page.texts import OUTCOMES, day
 
-_LOOKED_THROUGH = 2_000
+_LOOKED_THROUGH = 500
 """Entries that a filter looks through for one page."""
 _AT_ONCE = 500
 
@@ -30,7 +30,7 @@ def show(visit: Visit) -> Response:
         "journal.html",
         days=days,
         rows=rows,
-        undone={one.undoes for one in entries if one.undoes},
+        undone=_undone([*visit.run("journal", newest=_LOOKED_THROUGH).entries, *entries]),
         filters=filters,
         outcomes=OUTCOMES,
         older=older,
@@ -65,6 +65,14 @@ def _entries(visit: Visit, filters: dict[str, str], top: int) -> tuple[list[Any]
             break
         part = ()
     return found, top if top > 1 else 0
+
+
+def _undone(entries: Sequence[Any]) -> set[int]:
+    undone: set[int] = set()
+    for one in sorted(entries, key=lambda one: -one.seq):  # an undo that was itself undone takes nothing back
+        if one.undoes and one.seq not in undone:
+            undone.add(one.undoes)
+    return undone
 
 
 def _fits(entry: Any, filters: dict[str, str]) -> bool:

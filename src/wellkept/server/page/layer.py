@@ -63,7 +63,11 @@ class PageLayer:
         if secret:
             kept.append((b"authorization", f"Bearer {secret}".encode("latin-1", "replace")))
         answer = _Answer(send, lambda found: self._shown(scope, found))
-        await self._app({**scope, "headers": kept}, receive, answer)
+        try:
+            await self._app({**scope, "headers": kept}, receive, answer)
+        except Exception:  # raised again after its answer, for the log of the server
+            await answer.finish(scope, receive)
+            raise
         await answer.finish(scope, receive)
 
     def _shown(self, scope: Scope, problem: dict[str, Any]) -> Response:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.resources import files
 from typing import TypeAlias
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
 from anyio import to_thread
 from fastapi import FastAPI
@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import AlreadyAnswered, IllegalTransition, InvalidField, WellkeptError
-from wellkept.server.access import TokenKeeper
+from wellkept.server.access import EVERYTHING, TokenKeeper
 from wellkept.server.page import acts, ask, error_rate, health, inbox, journal, memories, memory
 from wellkept.server.page.frame import Frame, Visit
 from wellkept.server.page.layer import PageLayer
@@ -139,11 +139,11 @@ async def _login(frame: Frame, tokens: TokenKeeper | None, request: Request) -> 
         return RedirectResponse(f"{PAGE_PATH}/inbox", status_code=303)
     wrong = False
     if request.method == "POST":
-        form = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=10)
-        secret = (form.get("token") or [""])[0].strip()
-        known = await to_thread.run_sync(tokens.grant_of, secret) if secret else None
+        form = Visit(frame, request, EVERYTHING, raw=await request.body())
+        secret = form.sent("token")
+        known = await to_thread.run_sync(tokens.grant_of, secret, limiter=frame.lookups) if secret else None
         if known is not None:
-            target = _own((form.get("next") or [""])[0])
+            target = _own(form.sent("next"))
             return _entered(request, frame.sessions.enter(secret), target)
         wrong = True
     following = _own(request.query_params.get("next", ""))

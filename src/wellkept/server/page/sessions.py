@@ -13,12 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
+
+from starlette.requests import cookie_parser
 
 from wellkept.engine.base.secrets import new_secret
 
 MOST = 1_000
 """Most sessions at once; the one that was used least recently ends first."""
+MOST_OF_ONE = 20
+"""Most sessions of one token, so that none can end those of the others."""
 IDLE_SECONDS = 12 * 3_600.0
 INVITATION_SECONDS = 120.0
 _MOST_COOKIES = 8_192
@@ -59,6 +62,9 @@ class Sessions:
         name = self._new_name()
         with self._lock:
             self._drop_old()
+            own = [key for key, held in self._held.items() if held.secret == secret]
+            for key in own[: max(0, len(own) - MOST_OF_ONE + 1)]:
+                del self._held[key]
             while len(self._held) >= MOST:
                 del self._held[next(iter(self._held))]
             self._held[_digest(name)] = _Held(secret, self._clock() + IDLE_SECONDS)
@@ -126,13 +132,8 @@ def session_name(headers: Mapping[str, str]) -> str:
         >>> session_name({"host": "127.0.0.1:8642", "cookie": "wellkept_8642=abc"})
         'abc'
     """
-    raw = headers.get("cookie", "")
-    try:
-        cookies = SimpleCookie(raw[:_MOST_COOKIES])
-    except CookieError:
-        return ""
-    found = cookies.get(cookie_name(headers.get("host", "")))
-    return found.value if found is not None else ""
+    cookies = cookie_parser(headers.get("cookie", "")[:_MOST_COOKIES])
+    return cookies.get(cookie_name(headers.get("host", "")), "")
 
 
 def _digest(name: str) -> str:

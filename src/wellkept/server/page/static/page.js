@@ -21,7 +21,7 @@ function press(key) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
   if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
   else if (/^[1-4u]$/.test(event.key)) press(event.key);
   else if (event.key === "/") {
@@ -37,7 +37,7 @@ for (const list of document.querySelectorAll("select[data-submit]")) {
 }
 
 // A decision is sent once, even when its button is pressed twice.
-for (const form of document.querySelectorAll('form[method="post"]')) {
+for (const form of document.querySelectorAll('form[method="post"]:not([action*="/errors/pairs"])')) {
   form.addEventListener("submit", (event) => {
     if (form.dataset.sent) { event.preventDefault(); return; }
     form.dataset.sent = "yes";
