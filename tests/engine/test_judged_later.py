@@ -275,7 +275,9 @@ def test_a_batch_waits_as_a_whole(late):
 def test_a_thread_judges_within_a_second(late, how):
     made = late()
     ctx = made.store._ctx
-    thread = made.store.judging(every=0.05) if how == "own namespace" else judging_everywhere(ctx, queue_of(ctx))
+    thread = (
+        made.store.judging(every=0.05) if how == "own namespace" else judging_everywhere(ctx, lambda: queue_of(ctx))
+    )
     with thread:
         made.store.remember(NEW, kind="fact")
         began = time.monotonic()

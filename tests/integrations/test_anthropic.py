@@ -38,6 +38,16 @@ def create(folder: MemoryFolder, path: str, text: str) -> str:
     return folder.run({"command": "create", "path": f"/memories/{path}", "file_text": text})
 
 
+def test_an_edit_that_is_refused_leaves_the_file(minilm: MemoryFolder) -> None:
+    create(minilm, "a.md", "All tests are written with pytest.")
+    create(minilm, "b.md", "Use pytest for all tests.")
+    before = minilm.files()
+    for path in before:
+        with pytest.raises(wellkept.WellkeptError):
+            minilm.run({"command": "insert", "path": path, "insert_line": 0, "insert_text": "x" * 240_000})
+    assert minilm.files() == before
+
+
 @pytest.mark.parametrize("text", ["Tea is upstairs.", "", " \n", "ok", "one\r\ntwo\n\n", "名前: 値"])
 def test_a_file_holds_what_was_written(folder: MemoryFolder, text: str) -> None:
     create(folder, "a/b.md", text)

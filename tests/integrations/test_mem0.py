@@ -127,6 +127,7 @@ def test_a_call_that_cannot_be_answered_says_why(memory: Memory, call: Any, said
         ({"t": ["tea"]}, True),
         ({"t": {"nin": ["tea"]}}, False),
         ({"t": {"contains": "ea"}}, True),
+        ({"t": {"contains": 3}}, False),
         ({"t": {"icontains": "EA"}}, True),
         ({"t": "*"}, True),
         ({"none": "*"}, False),

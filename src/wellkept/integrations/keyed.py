@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from wellkept.errors import IllegalTransition
+from wellkept.errors import IllegalTransition, WellkeptError
 from wellkept.types import ALL_STATUSES, Filter, Memory, MemoryFields, Status
 
 if TYPE_CHECKING:
@@ -138,9 +139,10 @@ def write(memories: MemoryStore, content: str, *, compared: bool = True, **field
         (False, 'ok')
     """
     fields["keep"] = True
+    memories = type(memories)(replace(memories._ctx, store_policy=memories._ctx.policy))  # judged at once
     result = memories.remember(content, on_conflict=None if compared else "ignore", **fields)
     match result.outcome:
-        case "rejected":
+        case "rejected" | "reused":
             memories.restore(result.dropped)
             return memories.get(result.dropped, touch=False)
         case "restated":
@@ -148,7 +150,7 @@ def write(memories: MemoryStore, content: str, *, compared: bool = True, **field
             return memories.get(own, touch=False)
         case "duplicate" if compared:  # the confirmation stays
             return write(memories, content, compared=False, **fields)
-        case "evolved" | "reused":
+        case "evolved":
             memories.undo(result.entry)
             return write(memories, content, compared=False, **fields)
         case _ if result.memory is None:
@@ -170,9 +172,16 @@ def rewrite(memories: MemoryStore, row: Memory, content: str, **fields: Unpack[M
     """
     if row.status == "active" or row.content == content:
         return memories.revise(row.id, content=content, **fields)
-    drop(memories, row)
-    fields.setdefault("kind", row.kind)
-    return write(memories, content, **fields)
+    if row.status == "wording":
+        parted = memories.split(row.id)
+    else:
+        memories.restore(row.id)
+        parted = memories.journal(newest=1)[0].seq
+    try:
+        return memories.revise(row.id, content=content, **fields)
+    except WellkeptError:
+        memories.undo(parted)  # a refused text leaves the row as it was
+        raise
 
 
 def drop(memories: MemoryStore, row: Memory) -> None:

@@ -138,6 +138,10 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "lte": _ordered(lambda value, bound: bool(value <= bound)),
     "in": lambda value, bound: isinstance(bound, list | tuple) and value in bound,
     "nin": lambda value, bound: isinstance(bound, list | tuple) and value not in bound,
-    "contains": lambda value, bound: isinstance(value, str | list) and bound in value,
+    "contains": lambda value, bound: (
+        bound in value
+        if isinstance(value, list)
+        else isinstance(value, str) and isinstance(bound, str) and bound in value
+    ),
     "icontains": lambda value, bound: isinstance(value, str) and str(bound).casefold() in value.casefold(),
 }

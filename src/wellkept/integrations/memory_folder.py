@@ -157,6 +157,8 @@ class MemoryFolder:
         for folder in _folders(new):
             if self._rows.newest(folder) is not None:
                 raise InvalidField(f"The path {folder} is not a directory")
+        for place, _ in moved:
+            checked(new + place.removeprefix(old))
         for place, row in moved:
             _, record = _kept(new + place.removeprefix(old), text_of(row))
             self.memories.revise(row.id, metadata={**row.metadata, FIELD: record})

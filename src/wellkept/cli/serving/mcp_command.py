@@ -77,7 +77,8 @@ class _LazyStore:
                 self._store = recovered(self._run.store())
                 self._run.on_end(self._flush)
                 self._run.keep_open(flushing(self._store, after=self._flush_after))
-                self._run.keep_open(judging_everywhere(self._store._ctx, job_queue(self._run, self._store)))
+                store = self._store
+                self._run.keep_open(judging_everywhere(store._ctx, lambda: job_queue(self._run, store)))
             return self._store
 
     def _flush(self) -> None:

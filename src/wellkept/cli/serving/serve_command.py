@@ -78,7 +78,7 @@ def serve(
         whole = assembled(store, tokens=tokens, toolset=toolset, hosts=names, rate=rate or None)
         ending = Ending(drain=times.drain, grace=times.grace)
         after = run.settings.flush_after if times.flush_after is None else times.flush_after
-        with flushing(store, after=after), judging_everywhere(store._ctx, job_queue(run, store)):
+        with flushing(store, after=after), judging_everywhere(store._ctx, lambda: job_queue(run, store)):
             Process(whole.app, ending=ending, drain=whole.drain, listening=listening).run(sockets=[bound])
         if left := flush(store):
             run.note(left)

@@ -46,10 +46,10 @@ def is_free_again(tx: Tx, new: NewMemory) -> bool:
         return False  # raised when the item is decided
 
 
-def next_key(tx: Tx, key: str) -> str:
+def next_key(tx: Tx, key: str, payload: str) -> str:
     """The form of a used key for the write that takes the place of its entry; empty for no key."""
     base, _, turn = key.rpartition("~")
-    if base and turn.isdecimal() and tx.journal(key=base):
+    if base and turn.isdecimal() and any(one.payload == payload for one in tx.journal(key=base)):
         return f"{base}~{int(turn) + 1}"
     return f"{key}~1" if key else ""
 

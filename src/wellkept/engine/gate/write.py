@@ -302,7 +302,9 @@ class _Gate:
             degraded=decision.degraded,
             effects=decision.effects,
             dropped=decision.dropped,
-            idempotency_key=new.idempotency_key if judges is None else next_key(self._tx, judges.idempotency_key),
+            idempotency_key=new.idempotency_key
+            if judges is None
+            else next_key(self._tx, judges.idempotency_key, judges.payload),
             payload=judges.payload if judges is not None else payload_of(new) if new.idempotency_key else "",
             run_id=self._cause.run_id,
             asks=None if WAITS in decision.degraded else raised(self._ctx, self._tx, decision),

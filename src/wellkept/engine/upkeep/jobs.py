@@ -46,7 +46,7 @@ class Outcome:
         report: Figures.
         entries: Journal entries made by the job itself; they do not make it due again.
         failed: The error message; empty on success.
-        held: Why the job was not allowed to run; it is postponed, and no attempt is counted.
+        held: Why the job could not run, such as a model that is down; it is postponed, and no attempt is counted.
     """
 
     report: Mapping[str, Json] = field(default_factory=dict)
@@ -203,7 +203,7 @@ def _judge(ctx: Context, step: Step) -> Outcome:
             break
         step(f"judged {told.judged}")
     # A write that was marked made one entry, a write that was taken back and written again two.
-    return Outcome({"judged": told.judged, "changed": told.changed}, told.judged + told.changed, told.outage)
+    return Outcome({"judged": told.judged, "changed": told.changed}, told.judged + told.changed, held=told.outage)
 
 
 def _answered(ctx: Context, how: Answering, step: Step) -> Outcome:

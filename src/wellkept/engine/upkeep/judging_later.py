@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.gate import write
 from wellkept.engine.gate.waiting import waiting
 from wellkept.engine.upkeep.reembed import check_row
-from wellkept.errors import ModelError, StorageError
+from wellkept.errors import InvalidField, ModelError, WellkeptError
 from wellkept.types import Filter
 
 log = logging.getLogger("wellkept")
@@ -50,6 +51,9 @@ def judge_waiting(ctx: Context, *, limit: int | None = None) -> Judged:
         ...     judge_waiting(store._ctx).left
         0
     """
+    given: object = limit
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+        raise InvalidField("is no whole number above 0", where="limit", todo="Leave it out for all")
     told = write.judge_waiting(ctx, limit=limit)
     outage, checked = str(told.failure or ""), 0
     for memory_id in told.kept:
@@ -67,6 +71,9 @@ def judge_waiting(ctx: Context, *, limit: int | None = None) -> Judged:
 @contextmanager
 def judging(ctx: Context, *, every: float = EVERY) -> Iterator[None]:
     """Judge what waits in the namespace in a thread, soon after each commit, until the block ends; then once more."""
+    given: object = every
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
+        raise InvalidField("is no number of seconds above 0", where="every", todo="Use 0.2")
     ended = threading.Event()
     thread = threading.Thread(target=_judge, args=(ctx, every, ended), name="wellkept-judging", daemon=True)
     thread.start()
@@ -83,7 +90,7 @@ def _judge(ctx: Context, every: float, ended: threading.Event) -> None:
         last = ended.wait(pause)
         try:
             trouble = judge_waiting(ctx).outage if _is_waiting(ctx) else ""
-        except StorageError as error:
+        except WellkeptError as error:
             trouble = str(error)
             log.warning("What waits could not be judged: %s", error)
         pause = min(2 * pause, _LONGEST_PAUSE) if trouble else every

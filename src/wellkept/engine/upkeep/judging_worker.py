@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from wellkept.engine.base.context import Context
 from wellkept.engine.upkeep.jobs import Settings, chosen, errands
 from wellkept.engine.upkeep.worker import Pace, work
+from wellkept.errors import NotPermitted
 from wellkept.storage.port import JobQueue
+
+log = logging.getLogger("wellkept")
 
 
 def soon(*, lease: float = 120.0) -> Pace:
@@ -18,7 +22,7 @@ def soon(*, lease: float = 120.0) -> Pace:
 
 
 @contextmanager
-def judging_everywhere(ctx: Context, queue: JobQueue) -> Iterator[None]:
+def judging_everywhere(ctx: Context, queue: Callable[[], JobQueue]) -> Iterator[None]:
     """Judge what waits in a thread until the block ends, if the policy puts judging off; other workers may do so too.
 
     Args:
@@ -28,8 +32,14 @@ def judging_everywhere(ctx: Context, queue: JobQueue) -> Iterator[None]:
     if ctx.policy.judging == "now":
         yield
         return
+    try:
+        jobs = queue()
+    except NotPermitted as error:  # a login behind the rules of the database
+        log.warning("What waits is judged by a process of the owner: %s", error)
+        yield
+        return
     ended = threading.Event()
-    thread = threading.Thread(target=_work, args=(ctx, queue, ended), name="wellkept-judging", daemon=True)
+    thread = threading.Thread(target=_work, args=(ctx, jobs, ended), name="wellkept-judging", daemon=True)
     thread.start()
     try:
         yield

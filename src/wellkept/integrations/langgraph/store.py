@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
+from wellkept.errors import WellkeptError
 from wellkept.integrations.keyed import HELD, KeyedRows, drop, is_current, now, rewrite, rows_of, write
 from wellkept.integrations.langgraph.items import (
     FIELD,
@@ -37,6 +39,8 @@ from wellkept.integrations.langgraph.items import (
 )
 from wellkept.integrations.langgraph.matching import Labels, checked, fits, is_below, labels_of, listed, name_of
 from wellkept.types import Filter, Kind, Memory, RecallMode
+
+log = logging.getLogger("wellkept")
 
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
@@ -294,7 +298,10 @@ class _Sweeper(threading.Thread):
     def run(self) -> None:
         """Sweep until the end."""
         while not self._ended.wait(self._seconds):
-            self._sweep()
+            try:
+                self._sweep()
+            except WellkeptError as error:
+                log.warning("Expired items could not be forgotten: %s", error)
 
     def end(self, timeout: float | None) -> bool:
         """End it; whether it has ended."""
