@@ -216,7 +216,7 @@ def output_schema(row: Operation) -> _Json:
     if row.name != "questions" and "Question" in schema.get("$defs", {}):
         schema["$defs"] = {name: part for name, part in schema["$defs"].items() if name not in _OF_QUESTIONS}
         schema["$defs"]["Question"] = {"type": "object", "properties": {"id": {"type": "string"}}}
-    more: _Json = {SHORTENED: {"type": "string", "description": "What is missing, and how to get it."}}
+    more: _Json = {SHORTENED: {"type": "string", "description": "What is missing and how to get it."}}
     if _has_preview(row):
         schema.pop("required", None)
         more[DRY_RUN] = {"type": "boolean", "description": "True if this was a dry run."}
