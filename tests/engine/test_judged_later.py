@@ -16,7 +16,7 @@ from wellkept.engine.upkeep.job_queue import queue_of
 from wellkept.engine.upkeep.jobs import Settings, chosen, errands
 from wellkept.engine.upkeep.judging_worker import judging_everywhere
 from wellkept.engine.upkeep.worker import work
-from wellkept.errors import IllegalTransition, ModelUnavailable
+from wellkept.errors import IllegalTransition, InvalidField, ModelUnavailable, NotPermitted
 from wellkept.policy import Policy
 from wellkept.types import Filter
 
@@ -269,6 +269,30 @@ def test_a_batch_waits_as_a_whole(late):
     assert made.store.judge_waiting(limit=1).left == 1
     assert made.store.judge_waiting().left == 0
     assert statuses(made.store)[:2] == [(OLD, "active"), (NEW, "wording")]
+
+
+def test_a_login_that_may_not_have_the_jobs_serves_all_the_same(late, caplog):
+    def forbidden():
+        raise NotPermitted("jobs are the owner's")
+
+    made = late()
+    with judging_everywhere(made.store._ctx, forbidden):
+        made.store.remember(NEW, kind="fact")
+    assert waits(made.store) and "judged by a process of the owner" in caplog.text
+    with judging_everywhere(replace(made.store._ctx, policy=replace(made.store._ctx.policy, judging="now")), forbidden):
+        pass  # where nothing is put off, the jobs are not looked at
+
+
+@pytest.mark.parametrize("limit", ["x", -1, 1.5, True])
+def test_a_limit_that_is_none_is_refused(late, limit):
+    with pytest.raises(InvalidField, match="whole number above 0"):
+        late().store.judge_waiting(limit=limit)
+
+
+@pytest.mark.parametrize("every", ["x", -1, 0, float("inf"), True])
+def test_a_pause_that_is_none_is_refused(late, every):
+    with pytest.raises(InvalidField, match="seconds above 0"), late().store.judging(every=every):
+        raise AssertionError("not reached")
 
 
 @pytest.mark.parametrize("how", ["own namespace", "everywhere"])

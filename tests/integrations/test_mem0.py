@@ -91,6 +91,13 @@ def test_an_expired_memory_is_hidden_unless_asked_for(memory: Memory) -> None:
     assert [item["expiration_date"] for item in shown] == ["2001-01-01", "2999-12-31"]
 
 
+def nested(depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"t": "tea"}
+    for _ in range(depth):
+        found = {"NOT": [found]}
+    return found
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -106,6 +113,14 @@ def test_an_expired_memory_is_hidden_unless_asked_for(memory: Memory) -> None:
         (lambda memory: memory.get_all(filters={**ADA, "OR": []}), "non-empty list"),
         (lambda memory: memory.get_all(filters={**ADA, "n": {"near": 3}}), "Unsupported metadata filter operator"),
         (lambda memory: memory.get_all(filters=ADA, page=2), "no argument 'page'"),
+        (lambda memory: memory.get_all(filters="user_id=a"), "mapping of names"),
+        (lambda memory: memory.get_all(filters={**ADA, 3: "x"}), "mapping of names"),
+        (lambda memory: memory.get_all(filters={**ADA, "n": {3: 3}}), "mapping of names"),
+        (lambda memory: memory.get_all(filters={**ADA, **nested(2_000)}), "inside each other"),
+        (lambda memory: memory.add("x", user_id="\u540d" * 25, infer=False), "together"),
+        (lambda memory: memory.add("x", user_id="a", metadata="tea", infer=False), "metadata must be a mapping"),
+        (lambda memory: memory.add("x", user_id="*", infer=False), "only a search understands"),
+        (lambda memory: memory.delete_all(user_id="*"), "only a search understands"),
         (lambda memory: memory.update("none"), "not found"),
         (lambda memory: memory.delete("none"), "not found"),
     ],
@@ -114,6 +129,13 @@ def test_a_call_that_cannot_be_answered_says_why(memory: Memory, call: Any, said
     add(memory, "Tea is upstairs.")
     with pytest.raises((InvalidField, NotFound), match=said):
         call(memory)
+
+
+def test_a_star_finds_what_belongs_to_anybody(memory: Memory) -> None:
+    for user in ("ada", "bo"):
+        memory.add(f"{user} drinks tea.", user_id=user, infer=False)
+    memory.add("Runs are short.", run_id="1", infer=False)
+    assert texts(memory.get_all(filters={"user_id": "*"})) == ["ada drinks tea.", "bo drinks tea."]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from wellkept.errors import InvalidField, NotFound
 from wellkept.integrations.keyed import is_current, now
-from wellkept.integrations.mem0_filters import ENTITIES, entities_of, fits, known, owners_of, scope_of
+from wellkept.integrations.mem0_filters import (
+    ENTITIES,
+    certain,
+    entities_of,
+    fits,
+    known,
+    meant,
+    metadata_of,
+    owners_of,
+    scope_of,
+)
 from wellkept.types import ALL_STATUSES, Filter, Hit, Version, WriteResult
 from wellkept.types import Memory as Row
 
@@ -83,7 +93,7 @@ class Memory:
             InvalidField: No id, no messages, or `infer=True` without `extract`.
         """
         known("add", given, (*ENTITIES, "metadata", "expiration_date", "infer", "prompt", "memory_type"))
-        entities = entities_of(given)
+        entities, extra = certain(entities_of(given)), metadata_of(given)
         parts = _messages(messages)
         if given.get("infer", True):
             if self._extract is None:
@@ -97,7 +107,7 @@ class Memory:
             if part.get("role") == "system" or not part.get("content"):
                 continue
             said = {"role": part.get("role", "user"), **({"actor_id": part["name"]} if part.get("name") else {})}
-            metadata = {**(given.get("metadata") or {}), FIELD: {**entities, **said}}
+            metadata = {**extra, FIELD: {**entities, **said}}
             written = memories.remember(str(part["content"]), kind=self._kind, metadata=metadata, expires_at=expires)
             results.append(_added(written, str(part["content"]), said))
         return {"results": results}
@@ -145,7 +155,7 @@ class Memory:
         text = given.get("text", data)
         changes: dict[str, Any] = {} if text is None else {"content": text}
         if given.get("metadata") is not None:
-            changes["metadata"] = {**given["metadata"], FIELD: row.metadata.get(FIELD, {})}
+            changes["metadata"] = {**metadata_of(given), FIELD: row.metadata.get(FIELD, {})}
         if "expiration_date" in given:
             changes["expires_at"] = _expiry(given["expiration_date"])
         if not changes:
@@ -166,7 +176,7 @@ class Memory:
     ) -> dict[str, str]:
         """Forget all memories of a user, agent or run."""
         filters = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        wanted = {name: value for name, value in filters.items() if value is not None}
+        wanted = certain({name: value for name, value in filters.items() if value is not None})
         for memories in self._scope(wanted):
             for row in self._rows(memories, wanted, {"show_expired": True}):
                 memories.forget(row.id)
@@ -222,7 +232,7 @@ class Memory:
             InvalidField: It names no user, agent or run.
         """
         wanted = entities_of(filters or {})
-        return [memories for owners, memories in self._named() if wanted.items() <= owners.items()]
+        return [memories for owners, memories in self._named() if meant(wanted, owners)]
 
     def _rows(self, memories: MemoryStore, filters: Mapping[str, Any] | None, given: Mapping[str, Any]) -> list[Row]:
         moment = now(memories)

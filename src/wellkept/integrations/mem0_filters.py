@@ -10,6 +10,10 @@ from wellkept.errors import InvalidField, use_one_of
 
 ENTITIES = ("user_id", "agent_id", "run_id")
 _LONGEST = 100
+_LONGEST_TOGETHER = 180
+"""Characters of the namespace that a user, an agent and a run have together, below that of the store."""
+_DEEPEST = 32
+"""Most conditions inside each other."""
 
 
 def known(method: str, given: Iterable[str], names: Iterable[str]) -> None:
@@ -37,6 +41,7 @@ def entities_of(given: Mapping[str, Any]) -> dict[str, str]:
         >>> entities_of({"user_id": " ada ", "agent_id": None, "topic": "tea"})
         {'user_id': 'ada'}
     """
+    _named(given)
     found = {name: str(given[name]).strip() for name in ENTITIES if given.get(name) is not None}
     for name, value in found.items():
         if not value or len(value) > _LONGEST or any(char.isspace() for char in value):
@@ -45,7 +50,34 @@ def entities_of(given: Mapping[str, Any]) -> dict[str, str]:
     if not found:
         what = "filters must contain at least one of: user_id, agent_id, run_id"
         raise InvalidField(what, where="filters", todo="Example: filters={'user_id': 'u1'}")
+    if len(scope_of(found)) > _LONGEST_TOGETHER:
+        what = f"The ids are longer than {_LONGEST_TOGETHER} characters together, as a URL spells them"
+        raise InvalidField(what, where="filters", todo="Use shorter ids")
     return found
+
+
+def certain(entities: Mapping[str, str]) -> dict[str, str]:
+    """The user, agent and run of a write or a deletion, which `*` cannot name.
+
+    Raises:
+        InvalidField: One is `*`.
+    """
+    for name, value in entities.items():
+        if value == "*":
+            raise InvalidField(f"{name} is '*', which only a search understands", where=name, todo="Name one")
+    return dict(entities)
+
+
+def metadata_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata among arguments; empty without any.
+
+    Raises:
+        InvalidField: It is no mapping.
+    """
+    found = given.get("metadata")
+    if found is not None and not isinstance(found, Mapping):
+        raise InvalidField("metadata must be a mapping", where="metadata", todo="Example: {'topic': 'tea'}")
+    return dict(found or {})
 
 
 def scope_of(entities: Mapping[str, str]) -> str:
@@ -70,7 +102,7 @@ def owners_of(scope: str) -> dict[str, str]:
     return owned if len(owned) == len(parts) else {}
 
 
-def fits(fields: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
+def fits(fields: Mapping[str, Any], filters: Mapping[str, Any], *, depth: int = 0) -> bool:
     """Whether a memory meets every condition of a filter.
 
     Raises:
@@ -80,17 +112,35 @@ def fits(fields: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
         >>> fits({"topic": "tea", "n": 3}, {"topic": {"in": ["tea"]}, "OR": [{"n": {"gt": 5}}, {"n": 3}]})
         True
     """
-    return all(_holds(fields, name, condition) for name, condition in filters.items())
+    _named(filters)
+    if depth > _DEEPEST:
+        raise InvalidField(f"more than {_DEEPEST} conditions inside each other", where="filters", todo="Nest fewer")
+    return all(_holds(fields, name, condition, depth + 1) for name, condition in filters.items())
 
 
-def _holds(fields: Mapping[str, Any], name: str, condition: Any) -> bool:
+def meant(wanted: Mapping[str, str], owners: Mapping[str, str]) -> bool:
+    """Whether a namespace belongs to the user, agent and run that are wanted; `*` means any.
+
+    Example:
+        >>> meant({"user_id": "*"}, {"user_id": "ada"}), meant({"user_id": "*"}, {"run_id": "1"})
+        (True, False)
+    """
+    return all(name in owners and value in ("*", owners[name]) for name, value in wanted.items())
+
+
+def _named(given: object) -> None:
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise InvalidField("filters must be a mapping of names", where="filters", todo="Example: {'user_id': 'u1'}")
+
+
+def _holds(fields: Mapping[str, Any], name: str, condition: Any, depth: int) -> bool:
     match name.lstrip("$").upper():
         case "AND":
-            return all([fits(fields, one) for one in _list(name, condition)])
+            return all([fits(fields, one, depth=depth) for one in _list(name, condition)])
         case "OR":
-            return any([fits(fields, one) for one in _list(name, condition)])
+            return any([fits(fields, one, depth=depth) for one in _list(name, condition)])
         case "NOT":
-            return not any([fits(fields, one) for one in _list(name, condition)])
+            return not any([fits(fields, one, depth=depth) for one in _list(name, condition)])
     if condition is None and name in ENTITIES:
         return True
     if condition == "*":
@@ -100,6 +150,7 @@ def _holds(fields: Mapping[str, Any], name: str, condition: Any) -> bool:
     if not isinstance(condition, Mapping):
         wanted = str(condition).strip() if name in ENTITIES else condition
         return bool(fields.get(name) == wanted)
+    _named(condition)
     return all(_operator(one)(fields.get(name), bound) for one, bound in condition.items())
 
 

@@ -27,7 +27,8 @@ def offered() -> bool:
 def folder() -> str:
     """The folder of the sockets; `mistrusted` says whether it can be used."""
     given = environment.runtime_folder()
-    if os.path.isabs(given):
+    # Another user's folder, as after `sudo -E`, is left alone: what is made in it would lock that user out.
+    if os.path.isabs(given) and (not os.path.exists(given) or os.stat(given).st_uid == os.geteuid()):
         return os.path.join(given, "wellkept")
     if sys.platform == "darwin":
         return os.path.expanduser("~/Library/Caches/TemporaryItems/wellkept")

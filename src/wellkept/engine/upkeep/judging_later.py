@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
+from wellkept.engine.base.background import running
 from wellkept.engine.base.context import Context
 from wellkept.engine.gate import write
 from wellkept.engine.gate.waiting import waiting
@@ -74,14 +76,8 @@ def judging(ctx: Context, *, every: float = EVERY) -> Iterator[None]:
     given: object = every
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
         raise InvalidField("is no number of seconds above 0", where="every", todo="Use 0.2")
-    ended = threading.Event()
-    thread = threading.Thread(target=_judge, args=(ctx, every, ended), name="wellkept-judging", daemon=True)
-    thread.start()
-    try:
+    with running(partial(_judge, ctx, every), name="wellkept-judging"):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _judge(ctx: Context, every: float, ended: threading.Event) -> None:

@@ -6,7 +6,9 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
+from wellkept.engine.base.background import running
 from wellkept.engine.base.context import Context
 from wellkept.engine.upkeep.jobs import Settings, chosen, errands
 from wellkept.engine.upkeep.worker import Pace, work
@@ -27,7 +29,8 @@ def judging_everywhere(ctx: Context, queue: Callable[[], JobQueue]) -> Iterator[
 
     Args:
         ctx: Of any namespace of the store.
-        queue: The job queue of the store.
+        queue: Gives the job queue of the store; asked only where judging is put off. A login that may not have it
+            judges nothing, which is logged.
     """
     if ctx.policy.judging == "now":
         yield
@@ -38,14 +41,8 @@ def judging_everywhere(ctx: Context, queue: Callable[[], JobQueue]) -> Iterator[
         log.warning("What waits is judged by a process of the owner: %s", error)
         yield
         return
-    ended = threading.Event()
-    thread = threading.Thread(target=_work, args=(ctx, jobs, ended), name="wellkept-judging", daemon=True)
-    thread.start()
-    try:
+    with running(partial(_work, ctx, jobs), name="wellkept-judging"):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _work(ctx: Context, queue: JobQueue, ended: threading.Event) -> None:

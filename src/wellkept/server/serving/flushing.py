@@ -10,8 +10,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
+from wellkept.engine.base.background import running
 from wellkept.operations.queued_writes import flush_left
 
 if TYPE_CHECKING:
@@ -36,14 +38,8 @@ def flushing(store: MemoryStore, *, after: float) -> Iterator[None]:
     if not after:
         yield
         return
-    ended = threading.Event()
-    thread = threading.Thread(target=_flush, args=(store, after, ended), name="wellkept-flushing", daemon=True)
-    thread.start()
-    try:
+    with running(partial(_flush, store, after), name="wellkept-flushing"):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _flush(store: MemoryStore, after: float, ended: threading.Event) -> None:
