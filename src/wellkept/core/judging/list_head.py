@@ -128,7 +128,7 @@ def features_of(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[f
     return _features(act, new, tuple(read), place)
 
 
-@lru_cache(maxsize=128)  # several acts of one write look at the same candidates
+@lru_cache(maxsize=16)  # several acts of one write look at the same eight candidates, each for two acts
 def _features(act: Act, new: str, read: tuple[Read, ...], place: int) -> tuple[float, ...]:
     found = read[place]
     others = [item for at, item in enumerate(read) if at != place]
