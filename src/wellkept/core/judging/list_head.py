@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import exp, log, log1p
 from typing import Literal, TypeAlias
 
@@ -125,11 +124,6 @@ def features_of(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[f
         numbers and names; lengths. To fold also the probabilities themselves and their distance to the others'. Last
         the log-odds of the candidate read alone.
     """
-    return _features(act, new, tuple(read), place)
-
-
-@lru_cache(maxsize=16)  # several acts of one write look at the same eight candidates, each for two acts
-def _features(act: Act, new: str, read: tuple[Read, ...], place: int) -> tuple[float, ...]:
     found = read[place]
     others = [item for at, item in enumerate(read) if at != place]
     nearest = max(item.cosine for item in read)
