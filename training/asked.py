@@ -44,7 +44,7 @@ from training.heads import (
     made,
     of_cases,
 )
-from training.stories import HERE
+from training.stories import CALIBRATING, HERE
 from training.stories import stories as told_stories
 from wellkept.core.judging.list_head import Head
 from wellkept.core.judging.risk_bounds import Bounds
@@ -151,7 +151,7 @@ def heads_without(authors: Iterable[str], cases: Mapping[str, Mapping[str, Seque
 
 def cases_in_stores(near: Crowd, strange: Crowd, opinions: Opinions) -> dict[str, dict[str, list[Case]]]:
     """The cases of the calibration stories for each act, by store, as `training.heads` has them."""
-    found = told_stories("calibrate")
+    found = told_stories(*CALIBRATING)
     embedded = embedded_lines(found)
     crowds = {
         "alone": Crowd((), np.zeros((0, 384), dtype=np.float32)),
@@ -263,7 +263,7 @@ def main() -> None:
     for story in found:
         by_author.setdefault(story.id.split("-")[0], []).append(story)
     by_author = {author: list(spread(some, args.limit)) for author, some in by_author.items()}
-    own = {story.author for story in told_stories("calibrate")} & by_author.keys()
+    own = {story.author for story in told_stories(*CALIBRATING)} & by_author.keys()
     kept = _Kept(args.out)
     near = (lines(args.near) if args.near else of_cases())[:LARGE]
     strange = lines(args.strange)[:LARGE] if args.strange else near

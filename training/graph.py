@@ -25,7 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 from training.model import HEADS, POSITIONS, WIDTH
 from training.quantise import GELU_FLOOR, Linear
 
-FLOAT, DOUBLE, _INT32 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32
+FLOAT, DOUBLE, INT32 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32
 _GELU_STEP = 1 / 1024
 _GELU_MIDDLE = 32_768
 _ZERO = 128
@@ -220,7 +220,7 @@ class Graph:
         """GELU plus `GELU_FLOOR`, so that it is never negative; a table in steps of 1/1024."""
         middle = self.constant("gelu.middle", np.uint16(_GELU_MIDDLE))
         places = self.op("QuantizeLinear", values, self.constant("gelu.step", np.float32(_GELU_STEP)), middle)
-        places = self.op("Reshape", self.cast(places, _INT32), self.constant("all", np.array([-1], np.int64)))
+        places = self.op("Reshape", self.cast(places, INT32), self.constant("all", np.array([-1], np.int64)))
         found = self.op("GatherElements", self.constant("gelu", _gelu_table()), places)
         return self.op("Reshape", found, self.constant(f"by{width}", np.array([-1, width], np.int64)))
 

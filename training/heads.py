@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from training.material import cases
 from training.package import RUNTIME, WEIGHTS, pin
-from training.stories import Line, Story, labels_of, stories
+from training.stories import CALIBRATING, Line, Story, labels_of, stories
 from wellkept.core.judging.calibration import MINILM
 from wellkept.core.judging.list_head import Act, Head, Read, ReadTwice, best_for, features_of
 from wellkept.core.judging.what_to_ask import chosen, is_left_open
@@ -107,7 +107,7 @@ class Case:
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", nargs="+", default=["calibrate"])
+    parser.add_argument("--files", nargs="+", default=list(CALIBRATING))
     parser.add_argument("--near", type=Path, help="strangers of the fit, one text a line; default: training cases")
     parser.add_argument("--strange", type=Path, help="strangers of the bounds, one text a line")
     parser.add_argument("--cache", type=Path, required=True, help="opinions that are known; written")

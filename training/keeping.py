@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from training.stories import TRAINING, stories
+from training.stories import CALIBRATING, TRAINING, stories
 from wellkept.core.gate.worth_keeping import is_small_talk
 from wellkept.core.judging.chatter import ChatterHead, facts_of
 from wellkept.core.text.forms import is_junk
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--others", type=Path, nargs="*", default=[], help="text files, one plain fact a line")
     args = parser.parse_args()
     train, own = of_stories(*TRAINING, cache=args.cache), of_lines(args.cache)
-    select, calibrate = of_stories("select", cache=args.cache), of_stories("calibrate", cache=args.cache)
+    select, calibrate = of_stories("select", cache=args.cache), of_stories(*CALIBRATING, cache=args.cache)
     rows, noise = np.vstack([train.rows, own.rows]), np.concatenate([train.noise, own.noise])
     tried = {penalty: fitted(rows, noise, penalty) for penalty in PENALTIES}
     losses = {penalty: loss(head, select) for penalty, head in tried.items()}

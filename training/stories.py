@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from training.compose import Labels, Pair
 
 HERE = Path(__file__).parent / "stories"
-TRAINING = ("train", "own")
-"""Files whose authors train; those of `select` choose, those of `calibrate` fit probabilities and bounds."""
+TRAINING = ("train", "own", "voices")
+CALIBRATING = ("calibrate", "calibrate_voices")
+"""Files whose authors train, and those whose authors fit probabilities and bounds; those of `select` choose."""
 
 NEAR, FAR = 3, 1
 """Distinct pairs of each write: with its nearest earlier lines of another key, and with any other."""

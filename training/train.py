@@ -24,7 +24,7 @@ from training.compose import Composer, Pair
 from training.material import cases, frames, texts
 from training.model import WIDTH, RelationModel, from_minilm, tensors
 from training.public import public_pairs
-from training.running import Running
+from training.running import BFLOAT16, Running
 from training.stories import TRAINING, crowd_pairs, pairs_of, stories
 from training.vocabulary import added
 from wellkept.models.minilm import MiniLmEmbedder
@@ -118,7 +118,7 @@ class _Run:
 
     def _learn(self, pieces: Tensor, marks: Tensor, targets: Tensor) -> float:
         self.model.train()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=BFLOAT16):
             logits = self.model(pieces, marks)
         return self.running.learn(loss_of(logits.float(), targets))
 
@@ -179,7 +179,7 @@ def probabilities(model: RelationModel, reader: PairReader, pairs: list[Pair]) -
         order = sorted(range(len(rows)), key=lambda place: len(rows[place].pieces))
         for start in range(0, len(order), 64):
             chosen = order[start : start + 64]
-            with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+            with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=BFLOAT16):
                 pieces, marks = tensors([rows[place] for place in chosen])
                 share = model(pieces[:, :256], marks[:, :256]).float().softmax(dim=1)
             total[chosen] += share[:, mirrored] if swap else share

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from training.compose import Composer
-from training.graph import DOUBLE, FAR, FLOAT, OF_ROWS, Graph, State
+from training.graph import DOUBLE, FLOAT, OF_ROWS, Graph, State
+from training.lists.attention import Steps, attention, in_levels, steps_of
 from training.lists.material import composed
 from training.lists.model import ListModel, batch_of, from_pairs
 from training.lists.reading import Logits, Reading
 from training.lists.train import reader_of
 from training.material import cases, frames
-from training.model import HEADS, WIDTH
+from training.model import WIDTH
 from training.quantise import Linear, quantised_over
 from training.stories import TRAINING, labels_of, stories
 from wellkept.models.onnx import session
@@ -68,14 +69,15 @@ def rows_of(reader: ListReader) -> list[ListRow]:
 
 def export(model: ListModel, rows: Sequence[ListRow], path: Path) -> None:
     """Write the model as an ONNX file in integers, whose rounding is fitted on these rows."""
-    batches = (batch_of([row]) for row in rows)
+    batches = [batch_of([row]) for row in rows]
     maps = quantised_over(model, ((batch.blocks >= 0, (batch,)) for batch in batches))
-    list_graph({name: value.numpy() for name, value in model.state_dict().items()}, maps, path)
+    steps = steps_of(model, maps, batches)
+    list_graph({name: value.numpy() for name, value in model.state_dict().items()}, maps, steps, path)
 
 
-def list_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
+def list_graph(state: State, maps: Mapping[str, Linear], steps: Sequence[Steps], path: Path) -> None:
     """Write the list reader: the parts of one row (1, length) and what sees what to `logits` (candidates, 5)."""
-    graph = Graph()
+    graph, maps = Graph(), in_levels(maps, steps)
     marks = state["marks.weight"]
     common = np.repeat(marks[[side * MARKS + SHARED for side in (0, 1)]], MARKS, axis=0)
     share = graph.op("Div", graph.cast("shared", FLOAT), graph.constant("parts", np.float32(PARTS)))
@@ -83,7 +85,7 @@ def list_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
     alone = graph.looked_up("marks.alone", marks, "marks")
     more = graph.op("Mul", graph.looked_up("marks.more", common - marks, "marks"), share)
     summed = graph.op("Add", graph.words(state, "places"), graph.op("Add", alone, more))
-    hidden = graph.encoder(summed, state, maps, _attention(graph))
+    hidden = graph.encoder(summed, state, maps, attention(graph, steps))
     seen = graph.op("Reshape", _seen(graph, hidden), graph.constant("inputs", np.array([-1, 4 * WIDTH], np.int64)))
     wide = graph.gelu(graph.linear("head.0", maps, graph.bytes_of(graph.cast(seen, FLOAT))), 256)
     logits = graph.linear("head.3", maps, graph.positive_bytes_of(wide))
@@ -93,36 +95,6 @@ def list_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
         "back": ("placed",),
     }
     graph.write(path, inputs, graph.cast(logits, DOUBLE), "logits", len(LABELS), per="candidates")
-
-
-def _attention(graph: Graph) -> Callable[[str], str]:
-    """The attention that `training.lists.model.mask_of` leaves, of one row: of the new text to all, of each block."""
-    none = graph.constant("none", np.int64(0))
-    split = graph.constant("heads", np.array([-1, 3, HEADS, WIDTH // HEADS], np.int64))
-    joined = graph.constant("joined", np.array([HEADS, -1, WIDTH // HEADS], np.int64))
-    flat = graph.constant("flat", np.array([-1, WIDTH], np.int64))
-    seen = graph.op("Max", "asked", none)
-    absent = graph.cast(graph.op("Unsqueeze", graph.op("Less", "asked", none), graph.axis(1)), DOUBLE)
-    mask = graph.op("Mul", absent, graph.constant("far", np.float64(FAR)))
-    new = graph.op("Sub", *(graph.op("Shape", name, start=1, end=2) for name in ("asked", "asking")))
-    first = graph.constant("start", np.array([0], np.int64))
-
-    def read(given: str) -> str:
-        parts = graph.op("Transpose", graph.op("Reshape", graph.cast(given, DOUBLE), split), perm=[1, 2, 0, 3])
-        query, key, value = graph.parts(parts)  # (heads, places, width)
-        of_new = graph.op("Slice", query, first, new, graph.axis(1))
-        of_new = graph.mixed(*(graph.op("Unsqueeze", part, graph.axis(0)) for part in (of_new, key, value)))
-        of_blocks = graph.mixed(
-            graph.op("Gather", query, "asking", axis=1),
-            graph.op("Gather", key, seen, axis=1),
-            graph.op("Gather", value, seen, axis=1),
-            mask,
-        )
-        of_blocks = graph.op("Gather", graph.op("Reshape", of_blocks, joined), "back", axis=1)
-        whole = graph.op("Concat", graph.op("Squeeze", of_new, graph.axis(0)), of_blocks, axis=1)
-        return graph.cast(graph.op("Reshape", graph.op("Transpose", whole, perm=[1, 0, 2]), flat), FLOAT)
-
-    return read
 
 
 def _seen(graph: Graph, hidden: str) -> str:

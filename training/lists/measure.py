@@ -17,6 +17,7 @@ from training.heads import Crowd, Numbers, embedded_lines, listed
 from training.lists.model import from_pairs
 from training.lists.reading import Asked, with_torch
 from training.lists.train import reader_of
+from training.running import BFLOAT16
 from training.stories import stories
 from wellkept.models.tokenizer.pairs import LABELS, shares
 
@@ -32,7 +33,7 @@ def main() -> None:
     parser.add_argument("--file", default="select", help="stories to measure on; `select` to choose by")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    reading = with_torch(from_pairs(torch.load(args.run / args.weights)), fast=True)
+    reading = with_torch(from_pairs(torch.load(args.run / args.weights)), fast=BFLOAT16)
     found = stories(args.file)
     items = listed(found, NOBODY, embedded_lines(found))
     for alone in (False, True):

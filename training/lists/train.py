@@ -11,20 +11,22 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from training.compose import Composer
+from training.lists.disguise import Names, hidden
 from training.lists.material import Lists, of_authors
 from training.lists.model import Batch, batch_of, from_pairs
 from training.material import cases, frames
-from training.running import Running
-from training.stories import TRAINING, stories
+from training.running import BFLOAT16, Running
+from training.stories import TRAINING, Story, stories
 from training.train import targets_of
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.tokenizer.lists import ListReader, ListRow, in_rows
@@ -37,7 +39,9 @@ PIECES = 2_000
 """Most pieces of a batch, with padding."""
 LONGEST_TEXT = 120
 """Most pieces of a training text."""
-SAVE_EVERY, KEEP_EVERY = 250, 500
+DISGUISED = 0.5
+"""Share of the lists whose names are exchanged, and of those in which pieces are hidden."""
+SAVE_EVERY, KEEP_EVERY = 100, 500
 """Steps between two states, and between two copies of the averaged weights that are kept for the learning curve."""
 
 
@@ -90,11 +94,14 @@ class _Run:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         self.frames, self.cases = frames("train"), cases("train")
-        self.lists = _lists(args)
+        found = _stories(args)
+        self.lists, self.names = _lists(args, found), Names(found)
         reader = reader_of(args.start, args.vocabulary)
         (args.out / "added.json").write_bytes((args.start / "added.json").read_bytes())
         self.reader, self.read = reader, lru_cache(maxsize=1 << 16)(reader.read)
         self.model = from_pairs(_weights(args.start))
+        # Half of all parameters; few of them are in a batch, and a step without them takes an eighth less time.
+        self.model.words.requires_grad_(requires_grad=False)
         self.running = Running(self.model, args.out, steps=args.steps, rate=args.rate, warming=100)
 
     def go(self) -> None:
@@ -115,7 +122,7 @@ class _Run:
 
     def _learn(self, batch: Batch, targets: Tensor) -> float:
         self.model.train()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=BFLOAT16):
             logits = self.model(batch)
         return self.running.learn(loss_of(logits.float(), targets))
 
@@ -125,12 +132,14 @@ class _Run:
         rows: list[tuple[ListRow, list[tuple[str, ...]]]] = []
         while len(rows) < CHUNK:
             listing = self.lists.draw(chance, composer)
+            listing = self.names.exchanged(listing, chance) if chance.random() < DISGUISED else listing
             new, texts = self.read(listing.new), [self.read(text) for text in listing.texts]
             kept = [at for at, text in enumerate(texts) if len(text.pieces) <= LONGEST_TEXT]
             lists = in_rows(new, [texts[at] for at in kept]) if len(new.pieces) <= LONGEST_TEXT else []
             if lists:
                 places = [kept[at] for at in lists[0]]
                 row = self.reader.row(new, [texts[at] for at in places])
+                row = hidden(row, chance) if chance.random() < DISGUISED else row
                 rows.append((row, [listing.labels[at] for at in places]))
         # Of equal length hardly any piece of a batch is padding.
         rows.sort(key=lambda item: (len(item[0].pieces), item[0].pieces))
@@ -166,23 +175,30 @@ def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
     return -allowed[present].mean()
 
 
-def _lists(args: argparse.Namespace) -> Lists:
+def _stories(args: argparse.Namespace) -> list[Story]:
     found = stories(*TRAINING)
+    return list(of_authors(found, args.authors, args.seed)) if args.authors else found
+
+
+def _lists(args: argparse.Namespace, found: Sequence[Story]) -> Lists:
     crowd = args.crowd.read_text(encoding="utf-8").splitlines() if args.crowd else []
-    kept = args.out / "vectors.npy"
-    if not kept.exists():
-        made = MiniLmEmbedder().embed([*(line.text for story in found for line in story.lines), *crowd])
-        zero = np.zeros(384, dtype=np.float32)
-        np.save(kept, np.array([zero if item.vector is None else item.vector for item in made], dtype=np.float32))
-    vectors = np.load(kept)
-    lines = sum(len(story.lines) for story in found)
-    inside = vectors[:lines]
-    if args.authors:
-        chosen = list(of_authors(found, args.authors, args.seed))
-        whose = [story.id for story in found for _ in story.lines]
-        names = {story.id for story in chosen}
-        inside, found = inside[[name in names for name in whose]], chosen
-    return Lists(found, inside, crowd, vectors[lines:], cases("train"))
+    told = [line.text for story in found for line in story.lines]
+    vectors = _vectors([*told, *crowd], args.out / "vectors.npz")
+    return Lists(found, vectors[: len(told)], crowd, vectors[len(told) :], cases("train"))
+
+
+def _vectors(texts: Sequence[str], kept: Path) -> NDArray[np.float32]:
+    """Unit vectors of these texts; those in the file are not made again."""
+    known: dict[str, NDArray[np.float32]] = {}
+    if kept.exists():
+        with np.load(kept) as file:
+            known = dict(zip(file["texts"].tolist(), file["vectors"], strict=True))
+    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    for text, made in zip(missing, MiniLmEmbedder().embed(missing), strict=True):
+        known[text] = np.zeros(384, dtype=np.float32) if made.vector is None else made.vector.astype(np.float32)
+    if missing:
+        np.savez(kept, texts=np.array(list(known)), vectors=np.array(list(known.values())))
+    return np.array([known[text] for text in texts], dtype=np.float32).reshape(len(texts), 384)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,61 @@
+"""Lists in which names are exchanged and pieces are hidden, so that the reader does not know its stories by heart."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from training.lists.material import Listing
+from training.stories import Story
+from wellkept.models.tokenizer.lists import ListRow
+
+UNINFLECTED = frozenset(("en", "fr", "es", "pt", "it", "nl", "sv", "da", "nb"))
+"""Languages whose stories give names: a name has one form there, and other nouns are not capitalised."""
+RARE = 3
+"""Most stories that a name stands in; a more common capitalised word is a month, a product or a language."""
+HIDDEN = 0.1
+"""Share of the pieces that are hidden."""
+MASK = 103
+"""The piece of a hidden place in MiniLM's vocabulary; the pieces up to it have no text."""
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+class Names:
+    """Exchanges the names of a list for names of other stories, each name for the same one in all of its texts.
+
+    Args:
+        found: Training stories.
+    """
+
+    def __init__(self, found: Iterable[Story]) -> None:
+        stories_of: Counter[str] = Counter()
+        small: set[str] = set()
+        for story in found:
+            words = {word for line in story.lines for word in _WORD.findall(line.text)}
+            small |= {word for word in words if word.islower()}
+            if story.lang in UNINFLECTED:
+                stories_of.update(word for word in words if word.istitle())
+        rare = (word for word, count in stories_of.items() if count <= RARE and word.lower() not in small)
+        self._names = sorted(rare)
+        self._known = frozenset(self._names)
+
+    def exchanged(self, listing: Listing, chance: random.Random) -> Listing:
+        """The list with other names; its relations stay as they are."""
+        texts = (listing.new, *listing.texts)
+        found = {word for text in texts for word in _WORD.findall(text)} & self._known
+        others = {name: chance.choice(self._names) for name in sorted(found)}
+
+        def told(text: str) -> str:
+            return _WORD.sub(lambda word: others.get(word.group(), word.group()), text)
+
+        return Listing(told(listing.new), tuple(map(told, listing.texts)), listing.labels)
+
+
+def hidden(row: ListRow, chance: random.Random) -> ListRow:
+    """The row with some of its pieces hidden; their marks stay."""
+    pieces = (MASK if piece > MASK and chance.random() < HIDDEN else piece for piece in row.pieces)
+    return replace(row, pieces=tuple(pieces))
