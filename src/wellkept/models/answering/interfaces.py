@@ -112,7 +112,7 @@ class Messages:
             "max_tokens": wanted.max_tokens,
         }
         if wanted.schema is not None:
-            told = "Give the answers to all questions."
+            told = "Give the answer."
             plain["tools"] = [{"name": _NAME, "description": told, "input_schema": wanted.schema}]
             plain["tool_choice"] = {"type": "tool", "name": _NAME}
         return plain

@@ -1,0 +1,63 @@
+"""A chat model behind HTTP that extracts facts from passages of conversations, within a budget of tokens."""
+
+from __future__ import annotations
+
+from wellkept.core.transcripts.facts import Passage, as_data, schema
+from wellkept.models.answering.client import ChatModel, text_of
+from wellkept.models.answering.interfaces import Api
+
+PROMPT = "extract-prompt-v1"
+"""Name and version of the prompt; its hash is part of the model's id too."""
+MAX_TOKENS = 4_096
+
+
+class ChatExtractor(ChatModel):
+    """What a model says about a passage; to be used by one thread at a time.
+
+    Args:
+        url, model, api, api_key, budget: See `ChatModel`.
+
+    Raises:
+        ConfigError: As `ChatModel`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        model: str = "",
+        api: Api | None = None,
+        api_key: str | None = None,
+        budget: int | None = None,
+    ) -> None:
+        super().__init__(
+            url,
+            what="extracting model",
+            prompt=PROMPT,
+            model=model,
+            api=api,
+            api_key=api_key,
+            max_tokens=MAX_TOKENS,
+            budget=budget,
+        )
+
+    def __call__(self, passage: Passage) -> str | None:
+        """What the model says about a passage; None when the budget does not allow to ask.
+
+        Raises:
+            ModelUnavailable: The endpoint is unreachable, refuses, keeps failing, or is late.
+            ModelResponseInvalid: What it sent is no answer of such a server.
+        """
+        data = as_data(passage)
+        if not self.affords(data, schema()):
+            self.is_spent = True
+            return None
+        return self.ask(data, schema()).text
+
+    def request(self, passage: Passage) -> str:
+        """What the request about a passage says: the instructions, then the data."""
+        return f"{text_of(PROMPT)}\n{as_data(passage)}"
+
+    def estimate(self, passage: Passage) -> int:
+        """The most tokens that the request about a passage is likely to use, its answer included."""
+        return self.cost(as_data(passage), schema())
