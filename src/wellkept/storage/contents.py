@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wellkept.core.records.codec import iso
 from wellkept.core.records.effects import touched
 from wellkept.core.records.fits import matching
 from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
@@ -216,6 +217,14 @@ class ReadTx(ReadingOnly):
             unchecked=sum(not row.checked for row in active),
             unembedded=sum(not row.embedding for row in active),
         )
+
+    def outcomes_by_day(self) -> dict[tuple[str, str], int]:
+        """See `Tx.outcomes_by_day`."""
+        return dict(Counter((iso(entry.at)[:10], entry.outcome) for entry in self.journal()))
+
+    def entries_with(self, outcome: str) -> list[int]:
+        """See `Tx.entries_with`."""
+        return [entry.seq for entry in self.journal() if entry.outcome == outcome]
 
     def links(self, ids: Iterable[str] | None = None) -> list[Link]:
         """See `Tx.links`."""

@@ -112,6 +112,14 @@ class Tx(Protocol):
         """Counts of this namespace."""
         ...
 
+    def outcomes_by_day(self) -> dict[tuple[str, str], int]:
+        """Number of journal entries by day, such as `2026-03-01` in UTC, and outcome."""
+        ...
+
+    def entries_with(self, outcome: str) -> list[int]:
+        """Numbers of the journal entries with an outcome, ascending."""
+        ...
+
     def touch(self, usage: Mapping[str, Usage]) -> None:
         """Set access count, last access and stability by memory id; no version, no journal entry."""
         ...

@@ -79,10 +79,12 @@ class Driver:
         """What the browser has logged since it was last asked: refused scripts and styles, errors of scripts."""
         return [entry["message"] for entry in self._ask("se/log", type="browser")]
 
-    def picture(self) -> bytes:
-        """The window as PNG."""
-        answer = self._http.get(f"/session/{self._session}/screenshot")
-        return base64.b64decode(answer.json()["value"])
+    def picture(self, *, quality: int) -> bytes:
+        """The window as WebP."""
+        found = self._ask(
+            "goog/cdp/execute", cmd="Page.captureScreenshot", params={"format": "webp", "quality": quality}
+        )
+        return base64.b64decode(found["data"])
 
 
 _CLICK = """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +16,8 @@ import wellkept
 from surfaces.page.driver import CHROMEDRIVER, CHROMIUM, Driver, chromium
 from surfaces.page.visitors import ROOMS
 from surfaces.rest.serving import served
+from surfaces.serving.running import ROOT, surroundings
+from wellkept.errors import InvalidText
 from wellkept.server.access import Tokens
 from wellkept.server.access.owner import OwnerToken
 from wellkept.server.page import Sessions, with_page
@@ -23,11 +28,33 @@ pytestmark = [
     pytest.mark.skipif(not (CHROMIUM and CHROMEDRIVER), reason="needs chromium and chromedriver"),
 ]
 AXE = Path(os.environ.get("WELLKEPT_TEST_AXE", "build/axe/node_modules/axe-core/axe.min.js"))
+WIDTHS = (360, 768, 1280, 2560)
+SCRIPTS = {
+    "Arabic": "مرحبا بالعالم، هذا نص عربي طويل يمتد على أكثر من سطر واحد.",
+    "Hebrew": "הספרייה פתוחה כל יום חוץ משבת.",
+    "Chinese": "数据库监听端口五四三三，测试服务器在二楼。",
+    "Japanese": "テスト用データベースはポート5433で待ち受けます。",
+    "Korean": "테스트 데이터베이스는 포트 5433에서 수신합니다.",
+    "Thai": "ฐานข้อมูลทดสอบรับฟังที่พอร์ต ๕๔๓๓",
+    "Hindi": "परीक्षण डेटाबेस पोर्ट ५४३३ पर सुनता है।",
+    "Russian": "Тестовая база данных слушает порт 5433.",
+    "emoji": "The 👩🏽‍🚀 family 👨‍👩‍👧‍👦 sits upstairs.",
+}
 HOSTILE = (
     "<script>document.title = 'owned'</script>",
     "</p><style>main { display: none }</style>",
     "a \u202e b \u2066 c",
 )
+_HTML = "return document.documentElement.outerHTML"
+_PLACED = """
+const title = [...document.querySelectorAll("h3")].find((one) => one.textContent.trim() === arguments[0]);
+const text = title.parentElement.querySelector(".text");
+const range = document.createRange();
+range.selectNodeContents(text);
+const [first] = range.getClientRects();
+const box = text.getBoundingClientRect();
+return { text: text.textContent.trim(), right: first.left - box.left > box.right - first.right + 5 };
+"""
 _SERIOUS = """
 const found = await axe.run(document, { resultTypes: ["violations"] });
 return found.violations.filter((one) => ["serious", "critical"].includes(one.impact))
@@ -150,7 +177,104 @@ def test_people_sign_in_see_what_their_token_opens_and_sign_out(
         fresh.wait("return location.pathname === '/page/login'")
 
 
-@pytest.mark.parametrize("width", [360, 1280, 2560])
+def test_every_script_is_shown_in_its_direction(store: wellkept.MemoryStore, window: Driver, address: str) -> None:
+    for name, text in SCRIPTS.items():
+        store.remember(text, kind="note", title=name)
+    window.like(width=1280, height=900)
+    window.go(f"{address}/memories")
+    for name, text in SCRIPTS.items():
+        found = window.run(_PLACED, name)
+        assert found["text"].replace("⟨U+200D⟩", "\u200d") == text
+        assert found["right"] is (name in ("Arabic", "Hebrew")), name
+
+
+def test_ten_megabytes_and_control_characters_are_shown_as_text(tmp_path: Path, window: Driver) -> None:
+    controls = "\t\u202e\u2066\u200b\n"
+    text = f"<b>Start</b> {controls} " + ("wörd 数 " + "x" * 90) * 100_000
+    policy = wellkept.Policy.from_toml("max_content_chars = 10000000")
+    with (
+        wellkept.open(str(tmp_path / "large.db"), embedder="hashing", relation_model="none", policy=policy) as store,
+        served(with_page(create_app(store), store)) as address,
+    ):
+        with pytest.raises(InvalidText):
+            store.remember("a \x01 b", kind="thesis")  # these no memory can hold
+        large = store.remember(text, kind="thesis").id
+        for path in ("memories", f"memories/{large}", "journal"):
+            window.go(f"{address}/page/{path}")
+            assert "<b>Start</b>" in window.text() and "⟨U+202E⟩" in window.text(), path
+            assert window.run("return document.querySelectorAll('main b').length") == 0
+            assert len(str(window.run(_HTML))) < 400_000
+
+
+def test_a_decision_made_in_two_windows_at_once_is_one(
+    store: wellkept.MemoryStore, windows: Callable[[], Driver], address: str
+) -> None:
+    both = windows(), windows()
+    for one in both:
+        one.go(f"{address}/inbox")
+    threads = [threading.Thread(target=one.click, args=("button", "Keep the newer")) for one in both]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for one in both:
+        one.wait("return /Done:|That no longer fits/.test(document.body.innerText)")
+    assert sorted("That no longer fits" in one.text() for one in both) == [False, True]
+    assert [entry.verb for entry in store.journal()].count("resolve") == 1
+
+
+def test_two_people_with_two_tokens_never_see_each_other(
+    store: wellkept.MemoryStore, tmp_path: Path, windows: Callable[[], Driver]
+) -> None:
+    tokens = Tokens(tmp_path / "tokens")
+    people = {"acme": "pear", "zebra": "plum"}
+    for space, word in people.items():
+        one = store.in_namespace(space)
+        for limit in ("0.85", "0.95"):
+            one.remember(f"The {word} limit is {limit}.", kind="lesson")
+    with served(with_page(create_app(store, tokens=tokens), store, tokens=tokens)) as address:
+        for space, word in people.items():
+            own = windows()
+            own.go(f"{address}/page/inbox")
+            own.fill("#token", tokens.create(name=word, namespaces=[space], scopes=["admin"])[1])
+            own.click("button", "Sign in")
+            own.wait(f"return document.body.innerText.includes('The {word} limit')")
+            for path in (*ROOMS, "memories?q=limit", "ask?q=limit"):
+                own.go(f"{address}/page/{path}")
+                assert not {other for name, other in people.items() if name != space and f"{other} limit" in own.text()}
+                assert not [name for name in people if name != space and name in str(own.run(_HTML))]
+
+
+def test_a_server_that_is_killed_in_the_middle_loses_no_decision(tmp_path: Path, windows: Callable[[], Driver]) -> None:
+    db = tmp_path / "killed.db"
+    with wellkept.open(str(db), embedder="hashing", relation_model="none") as opened:
+        for name in ("red", "blue", "green", "black"):
+            for count in (10, 25):
+                opened.remember(f"The {name} queue holds {count} jobs.", kind="lesson")
+        conflicts = len(opened.conflicts())
+    command = [sys.executable, "-m", "wellkept.cli", "--db", str(db), "--embedder", "hashing", "open", "--json"]
+    settings = {"PYTHONPATH": str(ROOT / "src"), "WELLKEPT_RELATION_MODEL": "none", "OPENBLAS_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [*command, "--no-browser"], stdout=subprocess.PIPE, text=True, env={**surroundings(), **settings}
+    )
+    own = windows()
+    try:
+        assert process.stdout is not None
+        own.go(json.loads(process.stdout.readline())["link"])
+        own.click("button", "Keep both")
+        own.wait("return document.body.innerText.includes('Done:')")
+        own.run("document.querySelectorAll('form[action*=resolve]').forEach((form) => { form.target = '_blank'; })")
+        own.run("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Keep both').click()")
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
+    with wellkept.open(str(db), embedder="hashing", relation_model="none") as opened:
+        decided = [entry for entry in opened.journal() if entry.verb == "resolve"]
+        assert len(decided) in (1, 2), "the second was decided or not; the first is there"
+        assert len(opened.conflicts()) == conflicts - len(decided) and opened.verify() == ()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_runs_out_of_the_window(store: wellkept.MemoryStore, window: Driver, address: str, width: int) -> None:
     store.remember("long" * 200, kind="note", title="x" * 180, tags=["y" * 150])
     store.remember("مرحبا بالعالم، هذا نص عربي طويل.", kind="note", title="عنوان")
@@ -161,7 +285,7 @@ def test_nothing_runs_out_of_the_window(store: wellkept.MemoryStore, window: Dri
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there; `make test-page` fetches it by npm")
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "light"), (1280, "dark"), (390, "dark")])
 def test_axe_finds_nothing_serious(
     store: wellkept.MemoryStore, window: Driver, address: str, width: int, scheme: str
 ) -> None:
@@ -169,7 +293,15 @@ def test_axe_finds_nothing_serious(
     store.supersede(old, store.remember("Everything was moved to the cellar.", kind="note").id)
     store.link(old, store.list()[0].id, "example_of")
     window.like(width=width, height=900, dark=scheme == "dark")
-    for path in (*ROOMS, "memories?q=limit", f"memories/{old}", "ask?q=limit", "login", "nowhere", "health/runs"):
+    store.remember("Done!", kind="note", automatic=True)
+    seen = (
+        "memories?q=limit",
+        f"memories/{old}",
+        "ask?q=limit",
+        "health/runs",
+        "inbox/batch?sort=contradiction&least=0",
+    )
+    for path in (*ROOMS, *seen, "login", "nowhere"):
         window.go(f"{address}/{path}")
         window.run(AXE.read_text(encoding="utf-8"))
         assert window.run(_SERIOUS) == [], path

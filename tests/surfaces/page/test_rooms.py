@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 import wellkept
-from surfaces.page.visitors import ROOMS, Browser, Page, inline, shown
+from surfaces.page.visitors import ROOMS, Browser, Page, browsing, inline, shown
 
 HOSTILE = (
     "<script>alert('stored')</script>",
@@ -111,6 +112,30 @@ def test_memories_are_filtered_and_searched(
     store.remember("Coffee is downstairs.", kind="lesson", tags=["kitchen"], source="chat")
     text = Page(browser.http.get("/page/memories", params=query).text).text
     assert found in text and missing not in text
+
+
+def test_the_filters_say_how_many_memories_they_hold(browser: Browser, store: wellkept.MemoryStore) -> None:
+    gone = store.remember("Tea is upstairs.", kind="note").id
+    store.remember("The hall was built by Ana.", kind="note")
+    store.remember("Coffee is downstairs.", kind="lesson")
+    store.forget(gone)
+    text = browser.get("memories").text
+    assert "note (1)" in text and "lesson (1)" in text and "fact (0)" in text
+    assert "current (2)" in text and "forgotten (1)" in text and "replaced (0)" in text
+
+
+def test_health_and_journal_count_what_each_day_has_decided() -> None:
+    now = [datetime(2026, 3, 1, 12, tzinfo=UTC)]
+    with wellkept.open("memory:", embedder="hashing", relation_model="none", clock=lambda: now[0]) as store:
+        for text in ("Tea is upstairs.", "tea is upstairs", "The limit is 0.85."):
+            store.remember(text, kind="lesson")
+        now[0] += timedelta(days=1)
+        for text in ("The limit is 0.95.", "Done!"):
+            store.remember(text, kind="lesson", automatic=True)
+        with browsing(store) as browser:
+            health, journal = browser.get("health").text, browser.get("journal").text
+    assert "Day stored restated replaced dropped conflicts 2 Mar 2026 1 0 0 1 1 1 Mar 2026 2 1 0 0 0" in health
+    assert "1 Mar 2026 2 stored, 1 known already" in journal
 
 
 def test_a_memorys_page_tells_its_history_with_the_words_that_changed(

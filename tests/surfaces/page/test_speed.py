@@ -54,7 +54,7 @@ def _row(namespace: str, number: int) -> Memory:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("room", ["inbox", "memories", "journal"])
+@pytest.mark.parametrize("room", ["inbox", "memories", "journal", "ask", "health", "errors"])
 def test_a_room_of_a_large_store_is_there_within_100_ms(large: Browser, room: str) -> None:
     large.get(room)
     times = []

@@ -27,7 +27,7 @@ from wellkept.types import (
     Version,
 )
 
-_AT_ONCE = 50
+_AT_FIRST, _AT_ONCE = 2, 50
 _GUESSES = (MAY_UPDATE, MAY_RESTATE)
 """Relations of links by which the gate notes what a new text may be to an older one."""
 _PLAIN = ("related", *_GUESSES)
@@ -62,9 +62,11 @@ def walk(ctx: Context, *, newest: int | None, after: int) -> Iterator[JournalEnt
     newest, after = at_most("newest", newest), at_most("after", after) or 0
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         first = after if newest is None else max(after, tx.seq - newest)
-        for start in range(first + 1, tx.seq + 1, _AT_ONCE):
-            wanted = range(start, min(start + _AT_ONCE, tx.seq + 1))
+        start, size = first + 1, _AT_FIRST  # whoever wants one entry does not wait for fifty
+        while start <= tx.seq:
+            wanted = range(start, min(start + size, tx.seq + 1))
             yield from (entry for entry in tx.journal(seqs=wanted) if entry.seq in wanted)
+            start, size = wanted.stop, min(2 * size, _AT_ONCE)
 
 
 def undo(ctx: Context, seq: int) -> int:

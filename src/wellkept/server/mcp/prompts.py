@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from wellkept.core.records.codec import to_plain
+from wellkept.engine.recall.overview import NEWEST, weightiest
 from wellkept.errors import InvalidField, WellkeptError
 from wellkept.server.mcp.answers import bare, compact, sized
 from wellkept.server.mcp.authorised_store import StoreAccess
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
 
 _Ctx = Context[Any, Any]
-_NEWEST = 200
 _LOUDEST = 5
 _EXCERPT = 200
 _BUDGET = 1_500
@@ -124,8 +124,7 @@ def _listed(found: tuple[Conflict, ...]) -> str:
 
 def _loudest(store: MemoryStore) -> list[Memory]:
     """The pinned and most important of the newest memories. It uses no words, so it works in every language."""
-    newest = store.list(Filter(before=(_END, "")), limit=_NEWEST)
-    return sorted(reversed(newest), key=lambda memory: (not memory.pinned, -memory.importance))[:_LOUDEST]
+    return weightiest(reversed(store.list(Filter(before=(_END, "")), limit=NEWEST)))[:_LOUDEST]
 
 
 def _excerpt(memory: Memory) -> str:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from starlette.responses import Response
 
+from wellkept.engine.history.verdicts import judge
 from wellkept.errors import InvalidField, NotFound
 from wellkept.server.page.frame import Visit
 
@@ -76,8 +77,21 @@ def _erase(visit: Visit) -> int:
     return 0
 
 
-def _undo_run(visit: Visit) -> int:
-    visit.run("undo_run", run_id=visit.sent("run_id"))
+def _agree(visit: Visit) -> int:
+    """Say that a text was rightly not stored."""
+    judge(visit.store("write")._ctx, {_whole(visit.sent("entry")): "right"})
+    return 0
+
+
+def _drop(visit: Visit) -> int:
+    """Remove a failed write from the queue."""
+    visit.run("queue_drop", queued_id=visit.sent("queued_id"))
+    return 0
+
+
+def _retry(visit: Visit) -> int:
+    """Store the queued writes, also those that failed before."""
+    visit.run("queue_flush", again=True)
     return 0
 
 
@@ -95,5 +109,7 @@ _ACTS: Mapping[str, Act] = {
     "split": _split,
     "restore": _restore,
     "erase": _erase,
-    "undo_run": _undo_run,
+    "agree": _agree,
+    "drop": _drop,
+    "retry": _retry,
 }

@@ -1,28 +1,25 @@
-"""How often the store is wrong here: what answers have checked, and a sample of decisions to judge by hand.
+"""How often the store is wrong here: what answers have checked, and what people said about decisions drawn at random.
 
-Nothing about a sample is stored: the numbers of its entries and the verdicts are in the form.
+The verdicts are stored in the journal, so the rate gets narrower with each sample and every process knows it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
 from wellkept.engine.base.secrets import new_secret
+from wellkept.engine.history import verdicts
+from wellkept.engine.history.verdicts import Stratum
 from wellkept.server.page.frame import Visit, memories_by_id
 
 DRAWN = 20
-JUDGED = ("created", "duplicate", "restated", "evolved", "superseded", "reused", "rejected")
-"""Outcomes of writes; whoever undoes or settles something needs no check."""
-_WRITES = ("remember", "remember_many", "import", "flush", "record_decision", "record_turn", "start_episode")
-_WINDOWS, _WINDOW = 20, 15
+_MOST_PAIRS = 5_000
 _Z = 1.959964
 _ACTS = {"fold": "kept as another wording", "mark": "marked as outdated"}
 _RELATIONS = {("restated", "right"): "same", ("duplicate", "right"): "same", ("restated", "wrong"): "distinct",
@@ -31,18 +28,8 @@ _RELATIONS = {("restated", "right"): "same", ("duplicate", "right"): "same", ("r
 
 
 @dataclass(frozen=True, slots=True)
-class Stratum:
-    """One outcome: its decisions in the store, and of these the judged and the wrong ones."""
-
-    outcome: str
-    size: int
-    judged: int
-    wrong: int
-
-
-@dataclass(frozen=True, slots=True)
 class Drawn:
-    """One drawn decision: its entry, the text that was written, and the text that it was compared with."""
+    """One decision: its entry, the text that was written, and the text that it was compared with."""
 
     entry: Any
     new: str
@@ -91,44 +78,50 @@ def stratified(strata: Iterable[Stratum]) -> tuple[float, float, float]:
 
 
 def show(visit: Visit) -> Response:
-    """The rates that answers have shown, and a new sample."""
-    return visit.show("errors.html", **_checked(visit), sample=_sample(visit), result=None, verdicts={})
+    """The rates that answers and verdicts have shown, and a new sample."""
+    ctx = visit.store()._ctx
+    sample = _read(visit, [one.seq for one in verdicts.draw(ctx, DRAWN, seed=new_secret())])
+    return visit.show("errors.html", **_checked(visit), sample=_drawn(visit, sample), result=_result(visit))
 
 
 def judged(visit: Visit) -> Response:
-    """The error rate of a judged sample."""
-    verdicts = _verdicts(visit)
-    entries = {one.seq: one for one in _read(visit, verdicts)}
-    sizes = _sizes(visit)
-    strata = []
-    for outcome in JUDGED:
-        said = Counter(verdict for seq, verdict in verdicts.items() if entries[seq].outcome == outcome)
-        if sizes.get(outcome):
-            strata.append(Stratum(outcome, sizes[outcome], said["right"] + said["wrong"], said["wrong"]))
+    """Store the verdicts of a form."""
+    done = verdicts.judge(visit.store("write")._ctx, _sent(visit))
+    note = "" if done else "Nothing was chosen that is not stored already."
+    return visit.back(note=note or "Stored. The rate now counts these answers too.")
+
+
+def pairs(visit: Visit) -> Response:
+    """The judged decisions as labelled pairs for `wellkept eval pairs`; what names no pair is left out."""
+    said = dict(list(verdicts.judged(visit.store()._ctx).items())[-_MOST_PAIRS:])
+    lines = []
+    for one in _drawn(visit, _read(visit, sorted(said))):
+        relation = _RELATIONS.get((one.entry.outcome, said[one.entry.seq].verdict))
+        if relation and one.old and one.new:
+            pair = {"id": f"entry-{one.entry.seq}", "old": one.old, "new": one.new, "relation": relation}
+            lines.append(json.dumps(pair) + "\n")
+    headers = {"Content-Disposition": 'attachment; filename="pairs.jsonl"'}
+    return Response("".join(lines), media_type="application/x-ndjson", headers=headers)
+
+
+def _result(visit: Visit) -> dict[str, Any] | None:
+    """The error rate by all stored verdicts; None when there are none."""
+    ctx = visit.store()._ctx
+    said = verdicts.judged(ctx)
+    if not said:
+        return None
+    strata = verdicts.strata(ctx)
     rate, low, high = stratified(strata)
-    result = {
+    return {
         "rate": rate,
         "low": low,
         "high": high,
         "strata": strata,
         "judged": sum(one.judged for one in strata),
         "wrong": sum(one.wrong for one in strata),
-        "unsure": sum(verdict == "unsure" for verdict in verdicts.values()),
+        "unsure": sum(one.verdict == "unsure" for one in said.values()),
+        "left_out": [one.outcome for one in strata if not one.judged],
     }
-    return visit.show("errors.html", **_checked(visit), sample=[], result=result, verdicts=verdicts)
-
-
-def pairs(visit: Visit) -> Response:
-    """The judged decisions as labelled pairs for `wellkept eval pairs`; what names no pair is left out."""
-    verdicts = _verdicts(visit)
-    lines = []
-    for one in _drawn(visit, _read(visit, verdicts)):
-        relation = _RELATIONS.get((one.entry.outcome, verdicts[one.entry.seq]))
-        if relation and one.old and one.new:
-            pair = {"id": f"entry-{one.entry.seq}", "old": one.old, "new": one.new, "relation": relation}
-            lines.append(json.dumps(pair) + "\n")
-    headers = {"Content-Disposition": 'attachment; filename="pairs.jsonl"'}
-    return Response("".join(lines), media_type="application/x-ndjson", headers=headers)
 
 
 def _checked(visit: Visit) -> dict[str, Any]:
@@ -143,39 +136,18 @@ def _checked(visit: Visit) -> dict[str, Any]:
     return {"acts": acts, "open": report.open}
 
 
-def _sizes(visit: Visit) -> dict[str, int]:
-    return {name: count for name, count in visit.run("stats").outcomes.items() if name in JUDGED}
+def _sent(visit: Visit) -> dict[int, verdicts.Verdict]:
+    """The verdicts of the form, by entry."""
+    found: dict[int, verdicts.Verdict] = {}
+    for name, values in visit.form.items():
+        number = name.removeprefix("v")
+        if name.startswith("v") and number.isascii() and number.isdecimal() and len(number) < 18:
+            found[int(number)] = verdicts.verdict_of(values[0])
+    return found
 
 
 # --------------------------------------------------------------------------------------------
-# Drawing
-
-
-def _sample(visit: Visit) -> list[Drawn]:
-    """Decisions drawn at random: some of each outcome, the rest in proportion."""
-    draw = new_secret()
-    pool = [one for one in _pool(visit, draw) if one.outcome in JUDGED and one.verb in _WRITES]
-    pool.sort(key=lambda one: _lot(draw, one.seq))
-    by_outcome: dict[str, list[Any]] = {}
-    for one in pool:
-        by_outcome.setdefault(one.outcome, []).append(one)
-    chosen = [one for part in by_outcome.values() for one in part[:2]][:DRAWN]
-    taken = {one.seq for one in chosen}
-    chosen += [one for one in pool if one.seq not in taken][: DRAWN - len(chosen)]
-    return _drawn(visit, sorted(chosen, key=lambda one: _lot(draw, one.seq)))
-
-
-def _pool(visit: Visit, draw: str) -> Sequence[Any]:
-    """The entries to draw from: all of a short journal, otherwise windows at random places."""
-    count = visit.run("stats").journal
-    if count <= _WINDOWS * _WINDOW:
-        return visit.run("journal", limit=max(1, count)).entries  # type: ignore[no-any-return]
-    starts = {int(_lot(draw, -place), 16) % -(-count // _WINDOW) * _WINDOW for place in range(1, _WINDOWS + 1)}
-    return [one for start in sorted(starts) for one in visit.run("journal", after=start, limit=_WINDOW).entries]
-
-
-def _lot(draw: str, number: int) -> str:
-    return hashlib.sha256(f"{draw} {number}".encode()).hexdigest()
+# What a decision was about
 
 
 def _drawn(visit: Visit, entries: Sequence[Any]) -> list[Drawn]:
@@ -200,18 +172,7 @@ def _then(visit: Visit, row: Any, seq: int) -> Any:
     return next((one.memory for one in versions if one.seq == seq), None) or row
 
 
-def _verdicts(visit: Visit) -> Mapping[int, str]:
-    """The verdicts of the form by entry."""
-    found: dict[int, str] = {}
-    for name, values in visit.form.items():
-        number = name.removeprefix("v")
-        if name.startswith("v") and number.isascii() and number.isdecimal() and len(number) < 18:
-            if values[0] in ("right", "wrong", "unsure") and len(found) < DRAWN:
-                found[int(number)] = values[0]
-    known = {one.seq for one in _read(visit, found)}
-    return {seq: verdict for seq, verdict in found.items() if seq in known}
-
-
 def _read(visit: Visit, wanted: Iterable[int]) -> list[Any]:
-    read = (visit.run("journal", after=seq - 1, limit=1).entries for seq in wanted)
-    return [part[0] for seq, part in zip(wanted, read, strict=True) if part and part[0].seq == seq]
+    """Entries as the journal shows them, in this order."""
+    read = ((seq, visit.run("journal", after=seq - 1, limit=1).entries) for seq in wanted)
+    return [part[0] for seq, part in read if part and part[0].seq == seq]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
@@ -18,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from wellkept import __version__
+from wellkept.core.records.codec import iso
 from wellkept.core.records.explain import told
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import InvalidField
@@ -25,6 +27,8 @@ from wellkept.operations.registry import call, operation
 from wellkept.server.access import Grant, allowed
 from wellkept.server.access.grants import Scope
 from wellkept.server.page import texts
+from wellkept.server.page.jobs import Jobs
+from wellkept.server.page.plans import Plans
 from wellkept.server.page.sessions import Sessions
 from wellkept.server.rest.gates import PAGE_PATH
 from wellkept.server.rest.store_of_request import NAMESPACE, RequestStores
@@ -32,6 +36,8 @@ from wellkept.types.showing import count_of, short_id
 
 PAGE = 50
 """Items on one page of a list."""
+UNDO_OFFERED = timedelta(minutes=1)
+"""How long a decision is shown with its undo; the journal offers it for ever."""
 _MOST_FIELDS = 2_000
 _MOST_NAMESPACES = 500
 ROOMS = (
@@ -79,11 +85,15 @@ class Frame:
         stores: Opens the store of a request.
         sessions: The sessions of browsers.
         secured: Whether a session is needed.
+        plans: Plans that somebody has looked at.
+        jobs: Long work.
     """
 
     stores: RequestStores
     sessions: Sessions
     secured: bool
+    plans: Plans = field(default_factory=Plans)
+    jobs: Jobs = field(default_factory=Jobs)
     templates: Environment = field(default_factory=environment)
     lookups: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(8))
 
@@ -208,12 +218,14 @@ class Visit:
         return RedirectResponse(f"{quote(path)}?{urlencode({**kept, **news}, doseq=True)}", status_code=303)
 
     def _done(self) -> Any:
-        """The journal entry that was just made, to be shown with a button that takes it back."""
+        """The journal entry that was just made, to be shown for a minute with a button that takes it back."""
         number = self.number("done")
         if not number:
             return None
         entries = self.run("journal", after=number - 1, limit=1).entries
-        return entries[0] if entries and entries[0].seq == number else None
+        found = entries[0] if entries and entries[0].seq == number else None
+        since = iso(self.store()._ctx.clock() - UNDO_OFFERED)
+        return found if found is not None and found.at >= since else None
 
 
 def memories_by_id(visit: Visit, ids: Sequence[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from wellkept.engine.history.verdicts import unjudged
 from wellkept.errors import IllegalTransition, InvalidField, NotFound
 from wellkept.server.page.acts import resolved
 from wellkept.server.page.frame import Visit, memories_by_id
@@ -37,7 +38,11 @@ CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
 }
 """The buttons of a conflict: resolution and label. The first is what the gate takes for likely."""
 SORTS = (("", "All"), ("question", "Questions"), ("contradiction", "Conflicts"), ("outdated", "Updates"),
-         ("duplicate", "Repeats"))  # fmt: skip
+         ("duplicate", "Repeats"), ("plan", "Plans"), ("failed", "Failed writes"),
+         ("rejected", "Not stored"))  # fmt: skip
+BATCHES = ("contradiction", "outdated", "duplicate")
+MOST_REJECTED = 50
+"""Newest texts that were not stored and about which nobody has said anything."""
 _CHECKED = {
     "fold": "To check: it was kept as another wording of 1. Does it say the same?",
     "mark": "To check: it was taken for an update of an older memory. Is that right?",
@@ -49,8 +54,8 @@ class Card:
     """One open item.
 
     Attributes:
-        sort: `question`, or the kind of a conflict.
-        item: The question or the conflict.
+        sort: `question`, the kind of a conflict, `plan`, `failed` (a queued write) or `rejected` (a journal entry).
+        item: The question, conflict, plan, queued write or entry.
         older / newer: The memories of a conflict; None when one no longer exists.
     """
 
@@ -61,20 +66,24 @@ class Card:
 
 
 def show(visit: Visit) -> Response:
-    """The cards of one page, questions first."""
+    """The cards of one page: plans and questions first."""
     asked = visit.run("questions", limit=1_000)
     flagged = visit.run("conflicts", limit=1_000)
-    every = [("question", one) for one in asked.questions]
+    plans = visit.frame.plans.waiting(visit.namespace) if visit.may("admin") else []
+    every: list[tuple[str, Any]] = [("plan", one) for one in plans]
+    every += [("question", one) for one in asked.questions]
     every += [(one.kind, one) for one in sorted(flagged.conflicts, key=_first)]
+    every += [("failed", one) for one in visit.run("queue_pending", limit=1_000).pending if one.error]
+    every += [("rejected", one) for one in _rejected(visit)]
     counts = {name: sum(sort == name for sort, _ in every) if name else len(every) for name, _ in SORTS}
     wanted = visit.asked("sort")
     chosen = [one for one in every if wanted in ("", one[0])]
     start = min(visit.number("from"), max(0, len(chosen) - 1))
     part = chosen[start : start + AT_ONCE]
-    ends = [end for sort, item in part if sort != "question" for end in (item.a, item.b)]
+    ends = [end for sort, item in part if sort in CHOICES for end in (item.a, item.b)]
     rows = memories_by_id(visit, ends)
     cards = [
-        Card(sort, item) if sort == "question" else Card(sort, item, rows.get(item.a), rows.get(item.b))
+        Card(sort, item, rows.get(item.a), rows.get(item.b)) if sort in CHOICES else Card(sort, item)
         for sort, item in part
     ]
     return visit.show(
@@ -89,8 +98,18 @@ def show(visit: Visit) -> Response:
         more=asked.more or flagged.more,
         choices=CHOICES,
         checked=_CHECKED,
+        batches=BATCHES,
         empty=not every and not visit.run("journal", newest=1).entries,
     )
+
+
+def _rejected(visit: Visit) -> list[Any]:
+    """The newest texts that were not stored, newest first; a text is left out once it is judged or was restored."""
+    numbers = unjudged(visit.store()._ctx, "rejected")[-MOST_REJECTED:]
+    entries = [visit.run("journal", after=seq - 1, limit=1).entries[0] for seq in reversed(numbers)]
+    dropped = [one for one in entries if one.dropped is not None and one.dropped.content]
+    rows = memories_by_id(visit, [one.dropped.id for one in dropped])
+    return [one for one in dropped if one.dropped.id not in rows]
 
 
 def _first(conflict: Any) -> tuple[int, float, str]:

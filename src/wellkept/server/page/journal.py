@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -22,10 +21,10 @@ def show(visit: Visit) -> Response:
     filters = {name: visit.asked(name) for name in ("outcome", "actor", "run", "only")}
     entries, older = _entries(visit, filters, visit.number("from"))
     rows = memories_by_id(visit, [one.memory_id for one in entries if one.memory_id])
-    days = []
+    days, summaries = [], _summaries(visit)
     for name, part in groupby(entries, key=lambda one: day(one.at)):
         of_day = list(part)
-        days.append((name, Counter(one.outcome for one in of_day).most_common(), of_day))
+        days.append((name, summaries.get(of_day[0].at[:10], ()), of_day))
     return visit.show(
         "journal.html",
         days=days,
@@ -65,6 +64,17 @@ def _entries(visit: Visit, filters: dict[str, str], top: int) -> tuple[list[Any]
             break
         part = ()
     return found, top if top > 1 else 0
+
+
+def _summaries(visit: Visit) -> dict[str, list[tuple[str, int]]]:
+    """How many decisions of which outcome each day has as a whole, most frequent first."""
+    store = visit.store()
+    with store._ctx.storage.begin(store.namespace, write=False) as tx:
+        counted = tx.outcomes_by_day()
+    found: dict[str, list[tuple[str, int]]] = {}
+    for (name, outcome), count in sorted(counted.items(), key=lambda one: (-one[1], one[0])):
+        found.setdefault(name, []).append((outcome, count))
+    return found
 
 
 def _undone(entries: Sequence[Any]) -> set[int]:

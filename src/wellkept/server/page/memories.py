@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +33,22 @@ class Bar:
 def show(visit: Visit) -> Response:
     """A page of memories, or the hits of a search."""
     query = visit.asked("q")
-    kinds = sorted(set(visit.frame.stores.kinds) - {"*"})  # to count them, a large store needs too long
+    kinds, held = _counts(visit)
     filters = {name: visit.asked(name) for name in ("kind", "tag", "source", "status", "since", "until")}
-    values: dict[str, Any] = {"query": query, "kinds": kinds, "filters": filters, "statuses": STATUSES}
+    values: dict[str, Any] = {"query": query, "kinds": kinds, "filters": filters}
+    values["statuses"] = [(name, label, held.get(name, 0)) for name, label in STATUSES]
     part = "hits" if query else "page"
     values |= {"hits": None, "page": None, part: _hits(visit, query, filters) if query else _page(visit, filters)}
     return visit.show("memories.html", **values)
+
+
+def _counts(visit: Visit) -> tuple[dict[str, int], Mapping[str, int]]:
+    """Current memories by kind, all of the policy's kinds and those that occur; and memories by status."""
+    store = visit.store()
+    with store._ctx.storage.begin(store.namespace, write=False) as tx:
+        census = tx.census()
+    named = sorted({*visit.frame.stores.kinds, *census.kinds} - {"*"})
+    return {name: census.kinds.get(name, 0) for name in named}, census.statuses
 
 
 def _where(filters: dict[str, str]) -> dict[str, Any]:

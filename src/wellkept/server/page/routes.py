@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import AlreadyAnswered, IllegalTransition, InvalidField, WellkeptError
 from wellkept.server.access import EVERYTHING, TokenKeeper
-from wellkept.server.page import acts, ask, error_rate, health, inbox, journal, memories, memory
+from wellkept.server.page import acts, ask, error_rate, health, inbox, journal, memories, memory, work
 from wellkept.server.page.frame import Frame, Visit
 from wellkept.server.page.layer import PageLayer
 from wellkept.server.page.sessions import Sessions, cookie_name, session_name
@@ -36,16 +36,20 @@ _LOOKS: Mapping[str, Room] = {
     "/ask": ask.show,
     "/health": health.show,
     "/health/runs": health.runs,
+    "/health/plan/{plan}": health.look,
+    "/work/{job}": work.show,
     "/errors": error_rate.show,
+    "/errors/pairs": error_rate.pairs,
 }
 _ACTS: Mapping[str, Room] = {
     "/do/{act}": acts.do,
     "/inbox/batch": inbox.batch,
     "/health/plan": health.plan,
     "/health/apply": health.apply,
+    "/health/take-back": health.take_back,
     "/health/check": health.check,
+    "/ask": ask.beside,
     "/errors": error_rate.judged,
-    "/errors/pairs": error_rate.pairs,
 }
 _FILES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _SETTLED = "It was decided already, perhaps in another window. What stands now is shown on its own page."

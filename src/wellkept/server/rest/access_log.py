@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,7 +13,11 @@ from wellkept.server.access import EVERYTHING
 from wellkept.server.rest.gates import grant_of
 from wellkept.server.rest.metrics import Metrics
 
+if TYPE_CHECKING:
+    from wellkept.integrations.opentelemetry import Telemetry
+
 _LOG = logging.getLogger("wellkept.access")
+_TRACE_HEADERS = frozenset((b"traceparent", b"tracestate"))
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
@@ -28,15 +33,25 @@ class AccessLog:
     texts, so neither is logged.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, telemetry: Telemetry | None = None) -> None:
         self._app = app
         self._metrics = metrics
+        self._telemetry = telemetry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An ASGI application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
+        elif self._telemetry is None:
+            await self._served(scope, receive, send)
+        else:
+            with self._telemetry.request(_carrier(scope)) as request:
+                try:
+                    request.status = await self._served(scope, receive, send)
+                finally:
+                    request.operation = _operation(scope)
+
+    async def _served(self, scope: Scope, receive: Receive, send: Send) -> int:
         started = time.perf_counter()
         status = 500
 
@@ -58,6 +73,14 @@ class AccessLog:
             self._metrics.served(operation, status, seconds)
             actor = "-" if grant is EVERYTHING else grant.actor
             _LOG.info("%s %s %d %.1f ms by %r", _method(scope), operation, status, seconds * 1000, actor)
+        return status
+
+
+def _carrier(scope: Scope) -> dict[str, str]:
+    """The headers that name the trace of the caller."""
+    return {
+        name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"] if name in _TRACE_HEADERS
+    }
 
 
 def _operation(scope: Scope) -> str:

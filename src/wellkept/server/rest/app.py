@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
@@ -17,7 +18,7 @@ from wellkept.server.rest.gates import BodyLimits, ConcurrencyLimit, OriginCheck
 from wellkept.server.rest.health import Health, health_routes
 from wellkept.server.rest.import_route import import_routes
 from wellkept.server.rest.limits import Limits
-from wellkept.server.rest.metrics import Metrics, metrics_routes
+from wellkept.server.rest.metrics import Metrics, figures_of, metrics_routes
 from wellkept.server.rest.nodes_routes import node_routes
 from wellkept.server.rest.routes import Malformed, operation_routes
 from wellkept.server.rest.schema import document
@@ -30,6 +31,9 @@ from wellkept.server.rest.store_of_request import (
     unknown_namespace,
 )
 
+if TYPE_CHECKING:
+    from wellkept.integrations.opentelemetry import Telemetry
+
 _DESCRIPTION = "Long-term memory for agents that keeps itself free of duplicates and contradictions."
 
 
@@ -40,6 +44,7 @@ def create_app(
     limits: Limits = Limits(),  # noqa: B008 - frozen
     health: Health | None = None,
     queue_depth: Callable[[], int] | None = None,
+    telemetry: Telemetry | None = None,
 ) -> FastAPI:
     """Create the REST application of a store.
 
@@ -54,6 +59,8 @@ def create_app(
         health: Its `drain` makes `/readyz` report that the server is stopping; by default a new one,
             available as `app.state.health`.
         queue_depth: Returns the number of queued writes for `/metrics`; by default that of the store.
+        telemetry: Makes spans and measurements of requests and verbs, and exports the counts of `/metrics`; by default
+            nobody does.
 
     Returns:
         An ASGI application.
@@ -68,7 +75,8 @@ def create_app(
         title="Wellkept",
         version=__version__,
         description=_DESCRIPTION,
-        # No telemetry, and no pages that load scripts from other sites.
+        # FastAPI's own telemetry writes paths and queries into spans, which may hold ids and texts; ours does not.
+        # No pages that load scripts from other sites.
         telemetry={"auto_configure": False},
         openapi_url=None,  # served below, built in a thread
         docs_url=None,
@@ -76,7 +84,11 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.health = health if health is not None else Health()
-    app.state.metrics = Metrics(store, queue_depth if queue_depth is not None else lambda: _waiting(store))
+    depth = queue_depth if queue_depth is not None else lambda: _waiting(store)
+    app.state.metrics = Metrics(store, depth)
+    if telemetry is not None:
+        telemetry.show(lambda: figures_of(store, depth))
+        store = telemetry.observed(store)
     stores = RequestStores(store)
     app.include_router(operation_routes(stores))
     app.include_router(import_routes(stores, limits))
@@ -92,7 +104,7 @@ def create_app(
     app.add_middleware(BodyLimits, limits=limits)
     app.add_middleware(TokenCheck, tokens=tokens, limits=limits)
     app.add_middleware(OriginCheck, limits=limits)
-    app.add_middleware(AccessLog, metrics=app.state.metrics)
+    app.add_middleware(AccessLog, metrics=app.state.metrics, telemetry=telemetry)
     app.openapi = document(app, secured=tokens is not None)  # type: ignore[method-assign]
     app.add_route("/openapi.json", _document(app), include_in_schema=False)
     return app

@@ -2,13 +2,14 @@
 
 Outcomes, conflicts and unchecked rows are read from the store at each scrape, so they include all processes and
 surfaces, not only requests to this server. They are totals over all namespaces, without the names of
-namespaces.
+namespaces. OpenTelemetry exports the same counts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from fastapi import APIRouter, Request
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
@@ -25,6 +26,54 @@ from wellkept.server.rest.store_of_request import NotAllowed, context_of
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A count of what is stored, over all namespaces.
+
+    Attributes:
+        name: Its name, without `wellkept_`.
+        description: What it counts.
+        values: The counts by the value of the label; by an empty text for a figure without a label.
+        label: The name of the label; empty for none.
+        grows: Whether it only ever grows.
+    """
+
+    name: str
+    description: str
+    values: Mapping[str, int]
+    label: str = ""
+    grows: bool = False
+
+
+def figures_of(store: MemoryStore, queue_depth: Callable[[], int]) -> tuple[Figure, ...]:
+    """Count what is stored, with one read per namespace.
+
+    Args:
+        store: The store.
+        queue_depth: Returns the number of queued writes.
+    """
+    outcomes: Counter[str] = Counter()
+    memories: Counter[str] = Counter()
+    conflicts = unchecked = waiting = 0
+    # Read under the caller's token where the database requires one; otherwise nothing is visible.
+    seen = MemoryStore(replace(bound(context_of(store), current_grant.get()), watch=None))
+    for name in seen.namespaces():
+        stats = seen.in_namespace(name).stats()
+        outcomes.update(stats.outcomes)
+        memories.update(stats.memories)
+        conflicts += stats.open_conflicts
+        unchecked += stats.unchecked
+        waiting += stats.waiting
+    return (
+        Figure("outcomes", "Journal entries, by outcome.", outcomes, "outcome", grows=True),
+        Figure("memories", "Memories, by status.", memories, "status"),
+        Figure("open_conflicts", "Open conflicts.", {"": conflicts}),
+        Figure("unchecked_memories", "Memories stored while a check was unavailable.", {"": unchecked}),
+        Figure("waiting_memories", "Memories that wait to be judged.", {"": waiting}),
+        Figure("queue_depth", "Queued writes.", {"": queue_depth()}),
+    )
 
 
 class Metrics:
@@ -71,37 +120,14 @@ class _Contents(Collector):
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """The metric families, with one read per namespace."""
-        outcomes: Counter[str] = Counter()
-        memories: Counter[str] = Counter()
-        conflicts = unchecked = waiting = 0
-        # Read under the caller's token where the database requires one; otherwise nothing is visible.
-        store = MemoryStore(bound(context_of(self._store), current_grant.get()))
-        for name in store.namespaces():
-            stats = store.in_namespace(name).stats()
-            outcomes.update(stats.outcomes)
-            memories.update(stats.memories)
-            conflicts += stats.open_conflicts
-            unchecked += stats.unchecked
-            waiting += stats.waiting
-        made = CounterMetricFamily("wellkept_outcomes", "Journal entries, by outcome.", labels=("outcome",))
-        for word, count in sorted(outcomes.items()):
-            made.add_metric((word,), count)
-        yield made
-        held = GaugeMetricFamily("wellkept_memories", "Memories, by status.", labels=("status",))
-        for word, count in sorted(memories.items()):
-            held.add_metric((word,), count)
-        yield held
-        yield GaugeMetricFamily("wellkept_open_conflicts", "Open conflicts.", value=conflicts)
-        yield GaugeMetricFamily(
-            "wellkept_unchecked_memories", "Memories stored while a check was unavailable.", value=unchecked
-        )
-        yield GaugeMetricFamily("wellkept_waiting_memories", "Memories that wait to be judged.", value=waiting)
-        yield GaugeMetricFamily(
-            "wellkept_queue_depth",
-            "Queued writes.",
-            value=self._queue_depth(),
-        )
+        """The metric families."""
+        for figure in figures_of(self._store, self._queue_depth):
+            family = CounterMetricFamily if figure.grows else GaugeMetricFamily
+            labels = (figure.label,) if figure.label else ()
+            made = family(f"wellkept_{figure.name}", figure.description, labels=labels)
+            for word, count in sorted(figure.values.items()):
+                made.add_metric((word,) if labels else (), count)
+            yield made
 
 
 def metrics_routes(metrics: Metrics) -> APIRouter:

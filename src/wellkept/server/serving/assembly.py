@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from wellkept.engine.verbs.store import MemoryStore
+    from wellkept.integrations.opentelemetry import Telemetry
     from wellkept.server.page import Sessions
 
 MCP_PATH = "/mcp"
@@ -51,6 +52,7 @@ def assembled(
     hosts: tuple[str, ...] = (),
     rate: float | None = 100.0,
     sessions: Sessions | None = None,
+    telemetry: Telemetry | None = None,
 ) -> Assembled:
     """Create an application with REST, MCP and the page over one store.
 
@@ -61,6 +63,7 @@ def assembled(
         hosts: Accepted host names, besides those of loopback; pages of these hosts may send requests.
         rate: Sustained requests per second for one token; None for no limit.
         sessions: The sessions of browsers; by default none is open yet.
+        telemetry: As for `create_app`; it measures the verbs of MCP and the page too.
     """
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.routing import Route
@@ -73,7 +76,11 @@ def assembled(
     asked = tokens if tokens is not None and tokens.required else None
     health = Health()
     limits = Limits(rate=rate, hosts=hosts, origins=tuple(f"https://{name}" for name in hosts if name != "*"))
-    rest = create_app(store, tokens=asked, limits=limits, health=health, queue_depth=lambda: store.queue.depth)
+    queue = store.queue
+    rest = create_app(
+        store, tokens=asked, limits=limits, health=health, queue_depth=lambda: queue.depth, telemetry=telemetry
+    )
+    store = store if telemetry is None else telemetry.observed(store)
     # The layers before it check Host and Origin, with one list for both.
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     grant = _grant_of_request(tokens_are_asked=asked is not None)

@@ -24,6 +24,9 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 _BEGINNINGS = ("begin.read", "begin.write")
+_ENDINGS = ("commit", "rollback")
+"""Statements that are always one plain message: the driver would prepare one that it sends often, and then the server
+has two answers to lose where an unanswered commit is asked for once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ class Session:
             return 0
         self._send()
         try:
-            return self.connection.execute(self.text(name).encode(), parameters).rowcount
+            plain = False if name in _ENDINGS else None
+            return self.connection.execute(self.text(name).encode(), parameters, prepare=plain).rowcount
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise translated(error, self.where, committing=name == "commit") from error
 
@@ -264,4 +268,4 @@ class Session:
         if self.connection.closed or self.connection.info.transaction_status == TransactionStatus.IDLE:
             return
         with suppress(psycopg.Error):  # the cause was already raised, and the pool discards the connection
-            self.connection.execute(self._queries["rollback"].encode())
+            self.connection.execute(self._queries["rollback"].encode(), prepare=False)

@@ -341,6 +341,16 @@ class ReadTx(ReadingOnly, ABC):
             unembedded=sum(row[4] for row in active),
         )
 
+    def outcomes_by_day(self) -> dict[tuple[str, str], int]:
+        """See `Tx.outcomes_by_day`."""
+        rows = self._session.rows("census.days", {"ns": self._ns})
+        return {(day, outcome): count for outcome, day, count in rows}
+
+    def entries_with(self, outcome: str) -> list[int]:
+        """See `Tx.entries_with`."""
+        listed = self._session.row("journal.numbers", {"ns": self._ns, "outcome": outcome})[0]
+        return sorted(map(int, (listed or "").split()))
+
     def links(self, ids: Iterable[str] | None = None) -> list[Link]:
         """See `Tx.links`."""
         if ids is None:

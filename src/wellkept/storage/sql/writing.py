@@ -348,6 +348,7 @@ class WriteTx(ReadTx):
             "seq": seq,
             "undoes": entry.undoes,
             "outcome": entry.outcome,
+            "day": iso(entry.at)[:10],
             "run": entry.run_id,
             "record": dumps(packed(entry, effects, texts)),
             "key": entry.idempotency_key or None,

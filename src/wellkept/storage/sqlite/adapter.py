@@ -81,6 +81,11 @@ class SqliteStorage(Bound):
     def __repr__(self) -> str:
         return f"SqliteStorage({str(self._file)!r})"
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._file
+
     # ---- connections ----
 
     def _connect(self) -> Session:

@@ -1,4 +1,4 @@
--- Version 3 of the store. A released version never changes: add a step under migrations/.
+-- Version 4 of the store. A released version never changes: add a step under migrations/.
 -- `ns` leads every key, so that no statement can meet another namespace by accident.
 
 -- What the store says of itself; one row.
@@ -48,6 +48,8 @@ CREATE UNIQUE INDEX memory_id ON memory (ns, id);
 CREATE INDEX memory_created ON memory (ns, created, id);
 CREATE INDEX memory_slot ON memory (ns, subject, attribute) WHERE subject <> '';
 CREATE INDEX memory_unchecked ON memory (ns, created, id) WHERE checked = 0;
+CREATE INDEX memory_counted ON memory (ns, status, kind);
+CREATE INDEX memory_unembedded ON memory (ns, status, kind) WHERE embedding = '';
 
 -- Vectors by the hash of the embedded text: little-endian float16 of unit length. A text that
 -- comes back after an undo finds its vector again.
@@ -91,7 +93,7 @@ CREATE INDEX conflict_a ON conflict (ns, a);
 CREATE INDEX conflict_b ON conflict (ns, b);
 
 -- Append-only (but for erasure). `moved` names the memories whose row in the vector index an entry
--- changed: the feed by which other processes keep in step.
+-- changed: the feed by which other processes keep in step. `outcome` and `day` repeat what is counted.
 CREATE TABLE journal (
   place INTEGER PRIMARY KEY,
   ns INTEGER NOT NULL REFERENCES namespace (ns),
@@ -99,11 +101,14 @@ CREATE TABLE journal (
   undoes INTEGER NOT NULL,
   record TEXT NOT NULL,
   key TEXT,
-  moved TEXT NOT NULL DEFAULT ''
+  moved TEXT NOT NULL DEFAULT '',
+  outcome TEXT NOT NULL DEFAULT '',
+  day TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE UNIQUE INDEX journal_seq ON journal (ns, seq);
 CREATE INDEX journal_undoes ON journal (ns, undoes) WHERE undoes > 0;
 CREATE UNIQUE INDEX journal_key ON journal (ns, key) WHERE key IS NOT NULL;
+CREATE INDEX journal_outcome ON journal (ns, outcome, day, seq);
 
 -- `changed` is 1 where the entry changed the memory's record, 0 where it only concerns it.
 CREATE TABLE journal_memory (

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from wellkept.storage.sql.statements import named, texts
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 APPLICATION_ID = 0x57454C4B
 """Marks a SQLite file as a Wellkept store ("WELK")."""
 

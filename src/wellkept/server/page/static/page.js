@@ -37,12 +37,12 @@ for (const list of document.querySelectorAll("select[data-submit]")) {
 }
 
 // A decision is sent once, even when its button is pressed twice.
-for (const form of document.querySelectorAll('form[method="post"]:not([action*="/errors/pairs"])')) {
+for (const form of document.querySelectorAll('form[method="post"]')) {
   form.addEventListener("submit", (event) => {
     if (form.dataset.sent) { event.preventDefault(); return; }
     form.dataset.sent = "yes";
     const button = event.submitter;
-    if (button && form.dataset.busy) button.textContent = form.dataset.busy;
+    if (button && !button.name && form.dataset.busy) button.textContent = form.dataset.busy;
     document.body.setAttribute("aria-busy", "true");
   });
 }
@@ -50,6 +50,18 @@ window.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
   document.body.removeAttribute("aria-busy");
 });
+
+/* How far long work is, until its result stands at the same address. */
+async function follow(place) {
+  const answer = await fetch(location.href, { credentials: "same-origin" });
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const found = answer.ok && !answer.redirected ? page.getElementById("work") : null;
+  if (!found) { location.replace(answer.url); return; }
+  place.replaceChildren(...found.childNodes);
+  setTimeout(follow, 700, place);
+}
+for (const place of document.querySelectorAll("[data-work]")) setTimeout(follow, 700, place);
+for (const toast of document.querySelectorAll("[data-fades]")) setTimeout(() => toast.remove(), 60_000);
 
 for (const form of document.querySelectorAll("form[data-live]")) {
   const target = document.getElementById(form.dataset.live);

@@ -251,8 +251,8 @@ DELETE FROM wellkept.conflict WHERE ns = %(ns)s AND (a = ANY(%(ids)s::text[]) OR
 -- Journal --------------------------------------------------------------------------------------
 
 -- name: journal.insert
-INSERT INTO wellkept.journal (ns, seq, undoes, outcome, run, key, moved, record)
-VALUES (%(ns)s, %(seq)s, %(undoes)s, %(outcome)s, %(run)s, %(key)s, string_to_array(%(moved)s, ' '), %(record)s)
+INSERT INTO wellkept.journal (ns, seq, undoes, outcome, day, run, key, moved, record)
+VALUES (%(ns)s, %(seq)s, %(undoes)s, %(outcome)s, %(day)s, %(run)s, %(key)s, string_to_array(%(moved)s, ' '), %(record)s)
 ON CONFLICT (ns, key) WHERE key IS NOT NULL DO NOTHING RETURNING mark::text
 -- name: journal.marked
 SELECT seq FROM wellkept.journal WHERE ns = %(ns)s AND seq = %(seq)s AND mark = %(mark)s::uuid
@@ -275,6 +275,10 @@ SELECT status, kind, count(*), count(*) FILTER (WHERE NOT checked), count(*) FIL
 FROM wellkept.memory WHERE ns = %(ns)s GROUP BY status, kind
 -- name: census.outcomes
 SELECT outcome, count(*) FROM wellkept.journal WHERE ns = %(ns)s GROUP BY outcome
+-- name: census.days
+SELECT outcome, day, count(*) FROM wellkept.journal WHERE ns = %(ns)s GROUP BY outcome, day
+-- name: journal.numbers
+SELECT string_agg(seq::text, ' ') FROM wellkept.journal WHERE ns = %(ns)s AND outcome = %(outcome)s
 -- name: census.links
 SELECT count(*) FROM wellkept.link WHERE ns = %(ns)s
 -- name: journal.packed
