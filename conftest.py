@@ -2,6 +2,7 @@
 
 A fenced block marked `python` is executed; all blocks of one document share their names, in order.
 A block marked `console` is executed when it holds a `$ wellkept …` line; see tests/console_blocks.py.
+Page and module of an agent framework that is not installed are left out; `make test-frameworks` runs them.
 The comment `<!--- skip: next -->` leaves the following block out.
 """
 
@@ -11,6 +12,7 @@ import doctest
 import os
 import shutil
 import tempfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from sybil.sybil import SybilCollection
 
 from console_blocks import run_console_block
 from memory_folder import move_into_memory
+from wellkept.integrations.frameworks import FRAMEWORKS
 
 move_into_memory()
 
@@ -71,15 +74,31 @@ def markdown(path: str, **which: Any) -> Sybil:
     )
 
 
+def is_missing(distribution: str) -> bool:
+    """Whether a package is not installed."""
+    try:
+        metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return True
+    return False
+
+
+MISSING = [name for name, framework in FRAMEWORKS.items() if is_missing(framework.distribution)]
+
 docstrings = Sybil(
     parsers=[DocTestParser(FLAGS)],
     path="src",
     pattern="*.py",
+    excludes=[f"wellkept/integrations/{name}.py" for name in MISSING],
     document_types={".py": PythonDocStringDocument},
     setup=enter_empty_folder,
     teardown=leave_folder,
 )
 
 pytest_collect_file = SybilCollection(
-    [markdown(".", pattern="README.md", exclude="*/README.md"), markdown("docs", pattern="*.md"), docstrings]
+    [
+        markdown(".", pattern="README.md", exclude="*/README.md"),
+        markdown("docs", pattern="*.md", excludes=[f"integrations/{name}.md" for name in MISSING]),
+        docstrings,
+    ]
 ).pytest()

@@ -11,8 +11,10 @@ an error could not name the file of an invalid value.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,6 +54,8 @@ because files get copied, committed and shown."""
 DAEMON = "daemon"
 """Whether commands are handed to a daemon. It is read from the environment only: the command line decides it before it
 reads a file, which would take longer than what it saves."""
+OF_PROJECT = "@project"
+"""The namespace that stands for the one of the project in whose folder a command runs."""
 FLUSH_AFTER = 300.0
 """Seconds without a queued write after which an agent is taken to be finished."""
 MOST_SECONDS = 7 * 86_400.0
@@ -71,7 +75,7 @@ class Settings:
 
     Attributes:
         db: Path or address of the store.
-        namespace: The isolation boundary.
+        namespace: The isolation boundary; `@project` is replaced by the namespace of the project.
         embedder: `auto`, `minilm`, `hashing` or the URL of an endpoint.
         policy: The deduplication policy of each kind.
         policy_file: The file of the policy; empty for the default and for an inline policy.
@@ -185,6 +189,8 @@ def load(
     given |= secrets
     if "db" not in given:
         given["db"] = str(default_db())
+    if given.get("namespace") == OF_PROJECT:
+        given["namespace"] = namespace_of_project(project_folder(here))
     return Settings(
         **given,
         policy=policy,
@@ -254,6 +260,47 @@ def default_db() -> Path:
     return user_data_path(APP, appauthor=False) / "wellkept.db"
 
 
+def hook_log() -> Path:
+    """The file in which hooks note what they took in."""
+    from platformdirs import user_data_path
+
+    return user_data_path(APP, appauthor=False) / "hooks.log"
+
+
+def extraction_folder() -> Path:
+    """The folder of what models have extracted, so that no passage is sent twice."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path(APP, appauthor=False) / "extracted"
+
+
+def project_folder(folder: Path, *, environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of a project: where its version control begins, else what the agent names, else the folder itself.
+
+    All working trees of a git repository are one project.
+    """
+    named = (os.environ if environ is None else environ).get("CLAUDE_PROJECT_DIR", "")
+    inside = Path(named) if named and Path(named).is_dir() else folder
+    for above in (inside.resolve(), *inside.resolve().parents):
+        mark = above / ".git"
+        if mark.is_dir():
+            return above
+        if mark.is_file():
+            return _main_tree(mark) or above
+    return inside.resolve()
+
+
+def namespace_of_project(folder: Path) -> str:
+    """The namespace of a project: its name, and a hash of its path, so that two of one name stay apart.
+
+    Example:
+        >>> namespace_of_project(Path("/home/ada/web shop"))
+        'project/web-shop-7dcb9958'
+    """
+    name = re.sub(r"[^\w.]+", "-", folder.name).strip("-")[:60] or "root"
+    return f"project/{name}-{hashlib.blake2b(os.fsencode(folder), digest_size=4).hexdigest()}"
+
+
 def personal_file() -> Path:
     """The user's own configuration file."""
     from platformdirs import user_config_path
@@ -286,6 +333,18 @@ def is_server(db: str) -> bool:
 
 # --------------------------------------------------------------------------------------------
 # Sources
+
+
+def _main_tree(mark: Path) -> Path | None:
+    """The main tree of a git working tree, whose `.git` is a file; None for a submodule and what cannot be read."""
+    try:
+        with mark.open(encoding="utf-8") as file:
+            told = file.read(4_096)
+    except (OSError, UnicodeDecodeError):
+        return None
+    inside = Path(told.removeprefix("gitdir:").strip())
+    is_tree = inside.is_absolute() and inside.parent.name == "worktrees" and inside.parent.parent.name == ".git"
+    return inside.parent.parent.parent if is_tree else None
 
 
 def _refuse_to_send(secret: str, found: Mapping[str, _Layer]) -> None:

@@ -63,6 +63,24 @@ def parsed_json(
     return value
 
 
+def decoded_json(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value that begins at a place of a text, and the place behind it.
+
+    Raises:
+        ValueError: There is no JSON value, or it is nested more than `MAX_NESTING` deep.
+
+    Example:
+        >>> decoded_json('[1, 2] tail', 1)
+        (1, 2)
+    """
+    try:
+        value, end = _JSON.raw_decode(text, at)
+        _check_nesting(text[at:end], value, opening="[{")
+    except RecursionError as why:
+        raise ValueError(_reason(why)) from why
+    return value, end
+
+
 def parsed_toml(
     text: str, *, where: str = "", todo: str = "Correct the syntax", error: type[WellkeptError] = InvalidInput
 ) -> dict[str, Any]:

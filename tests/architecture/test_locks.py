@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LISTS = ("build", "dev", "installer", "runtime")
+LISTS = ("build", "dev", "installer", "runtime", "server")
 PIN = re.compile(r"^(?P<name>[a-z0-9-]+)==(?P<version>[^\s;]+)(\s*;.*)?$")
 ADDRESS = re.compile(
     r"://|@|\bwww\.|^\s*--?(index|extra|find|trusted|i|f|r|c|e)\b|(^|[\s=])(/|~|\.{1,2}/)|[a-z]:\\|\.(org|com|net|io)\b",
@@ -73,7 +73,7 @@ def test_every_package_is_pinned_and_hashed(name: str) -> None:
 
 def test_the_lists_agree_with_each_other() -> None:
     dev = pins("dev")
-    for name in ("build", "runtime"):
+    for name in ("build", "runtime", "server"):
         differing = {package for package, version in pins(name).items() if dev.get(package) != version}
         assert not differing, f"constraints/{name}.txt and dev.txt differ in {sorted(differing)}; run make lock"
 

@@ -12,6 +12,7 @@ import pytest
 import wellkept
 from wellkept.core.consolidation.rules import DEFAULT_RULES
 from wellkept.core.records.explain import _REASON_WORDS, reason_words
+from wellkept.engine.history.verdicts import VERDICTS
 
 ROOT = Path(wellkept.__file__).parent
 COPIED = {"plain['rule']", "reason.rule"}
@@ -24,6 +25,7 @@ BY_HAND = {
     "core/gate/outcomes.py supersede rule": {"same_subject", "reversion", "conflict_supersede"},
     "core/gate/outcomes.py warn rule": {"possible_repeat", "possible_conflict", "conflict_warn"},
     "'similarity_link' if rel == 'related' else rel": {"similarity_link", "refines"},
+    "f'judged_{said}'": {f"judged_{said}" for said in VERDICTS},
     "action.rationale.rule": {rule.id for rule in DEFAULT_RULES},
 }  # fmt: skip
 """What is not written out at the place itself."""

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.consolidation.extractive_summary import LIMIT, MOST_SENTENCES, sentences, summarise
+from wellkept.core.consolidation.extractive_summary import LIMIT, MOST_SENTENCES, summarise
+from wellkept.core.text.sentences import sentences
 
 DEPLOYS = (
     "The nightly deploy failed because the disk was full. Ana was away.",

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -390,6 +391,33 @@ def test_a_migrated_store_has_the_schema_of_a_fresh_one(tmp_path: Path) -> None:
     assert shape(old) == shape(fresh)
 
 
+def as_before_counts(connection: sqlite3.Connection) -> None:
+    """Make a store of version 4 one of version 3."""
+    connection.executescript(
+        "DROP INDEX journal_outcome; DROP INDEX memory_counted; DROP INDEX memory_unembedded;"
+        "ALTER TABLE journal DROP COLUMN outcome; ALTER TABLE journal DROP COLUMN day; PRAGMA user_version = 3;"
+    )
+
+
+def test_a_store_of_version_3_counts_the_decisions_of_its_past(tmp_path: Path) -> None:
+    path, fresh = tmp_path / "third.db", tmp_path / "fresh.db"
+    with wellkept.open(path, embedder="hashing", clock=lambda: datetime(2026, 3, 1, tzinfo=UTC)) as store:
+        for text in ("The gate opens at nine.", "the gate opens at nine", "The port is closed."):
+            store.remember(text, kind="note")
+        before = store.stats()
+    connection = sqlite3.connect(path)
+    as_before_counts(connection)
+    connection.close()
+    SqliteStorage(fresh).close()
+    assert shape(path) != shape(fresh)
+    with wellkept.open(path, embedder="hashing") as store:
+        assert shape(path) == shape(fresh)
+        assert (store.stats().outcomes, store.stats().memories) == (before.outcomes, before.memories)
+        with store._ctx.storage.begin("default", write=False) as tx:
+            assert tx.outcomes_by_day() == {("2026-03-01", "created"): 2, ("2026-03-01", "duplicate"): 1}
+            assert tx.entries_with("duplicate") == [2]
+
+
 def test_a_store_of_version_2_opens_with_everything_it_held_and_asks_from_then_on(tmp_path: Path) -> None:
     path, fresh = tmp_path / "second.db", tmp_path / "fresh.db"
     with wellkept.open(path, embedder="hashing", policy=replace(Policy(), ask=0)) as store:
@@ -397,6 +425,7 @@ def test_a_store_of_version_2_opens_with_everything_it_held_and_asks_from_then_o
         store.in_namespace("other").remember("The port is closed.")
         before = (store.list(), store.journal())
     connection = sqlite3.connect(path)
+    as_before_counts(connection)
     connection.executescript("ALTER TABLE namespace DROP COLUMN asking; PRAGMA user_version = 2;")
     connection.close()
     SqliteStorage(fresh).close()

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from wellkept.adapters import notes, pickles
+from wellkept.adapters.transcripts import chat_lines, slack
+from wellkept.adapters.transcripts.tags import without_tags
 from wellkept.cli.terminal import safe
 from wellkept.core.consolidation import extractive_summary
 from wellkept.core.consolidation.plan_file import plan_from
@@ -29,7 +31,11 @@ from wellkept.core.records.wikilinks import names
 from wellkept.core.text import forms as text
 from wellkept.core.text import redaction, time_stamps
 from wellkept.core.text.lookalikes import one_script
+from wellkept.core.text.sentences import sentences
 from wellkept.core.text.token_estimate import estimate_tokens
+from wellkept.core.transcripts.facts import Passage, facts_in, passages
+from wellkept.core.transcripts.statements import statements
+from wellkept.core.transcripts.turns import Turn
 from wellkept.errors import WellkeptError
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.tokenizer.pairs import PairReader
@@ -76,7 +82,13 @@ def _functions(folder: Path) -> dict[str, Read]:
         "differences of a part": lambda t: find.differences(t, t[: len(t) // 2] + " not " + t[len(t) // 2 :]),
         "shared words": lambda t: shared_words(t, t + " tea"),
         "sentences as tuples": _sentences,
-        "sentences": extractive_summary.sentences,
+        "sentences": sentences,
+        "statements": lambda t: list(statements(Turn(conversation="c", place="1", text=t))),
+        "tags": without_tags,
+        "slack": lambda t: slack._plain(t, {}),
+        "chat line": lambda t: chat_lines._take([], 1, t),
+        "facts": lambda t: facts_in(f'{{"facts": [{t}', Passage(())),
+        "passages": lambda t: list(passages([Turn(conversation="c", place="1", text=t)])),
         "summary": lambda t: extractive_summary.summarise([t, t[::-1]]),
         "names": names,
         "lines": safe_blocks.lines_of,
@@ -114,7 +126,7 @@ SIGNS = (
 MIXTURES = [
     "a. ", "1 h 30 min ", "x_1 ", "not a, ", "No. 5 ", "!?_-", '"a" ', "(a [b {c ", "**a** _b_ ", "<!-- # ", "[[a]] [",
     "a's ", "Ana and Bo before noon; ", "pa\u0430ypal ", "数据库 one ", "👩\u200d💻 e\u0301", "1.5% -5 €3 ",
-    "http://a.b/c?d=e ", "- a\n  - b\n\n", "if not unless only when ",
+    "<a-b> </c-d> ", "<@U1|a <#", "1/2/24, 3:04 ", "http://a.b/c?d=e ", "- a\n  - b\n\n", "if not unless only when ",
 ]  # fmt: skip
 
 

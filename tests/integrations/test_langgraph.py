@@ -14,8 +14,9 @@ import wellkept
 from stores import BACKENDS, Desk, desk, scratch
 from wellkept.errors import FrameworkUnavailable, InvalidField, ModelError
 from wellkept.integrations import frameworks
+from wellkept.integrations.common.namespaces import labels_of, name_of
 from wellkept.integrations.langgraph import LangChainEmbedder, WellkeptStore
-from wellkept.integrations.langgraph.matching import fits, labels_of, name_of
+from wellkept.integrations.langgraph.matching import fits
 
 ADA, BEN = ("memories", "ada"), ("memories", "ben")
 

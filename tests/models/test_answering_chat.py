@@ -13,7 +13,8 @@ from stores import desk
 from undecided import ASKS, offices
 from wellkept.core.asking.for_model import as_data, schema_of
 from wellkept.errors import ConfigError, ModelResponseInvalid, ModelUnavailable
-from wellkept.models.answering.chat import MAX_TOKENS, PROMPT, ChatAnswerer, prompt, version
+from wellkept.models.answering.chat import MAX_TOKENS, PROMPT, ChatAnswerer
+from wellkept.models.answering.client import text_of, version
 
 KEY = "sk-secret-123"
 
@@ -73,14 +74,14 @@ def test_a_batch_is_one_request_bound_to_the_answers_of_its_questions(server, ta
         "temperature": 0,
         "max_tokens": MAX_TOKENS,
         "stream": False,
-        "messages": [{"role": "system", "content": prompt()}, {"role": "user", "content": as_data(questions)}],
+        "messages": [{"role": "system", "content": text_of(PROMPT)}, {"role": "user", "content": as_data(questions)}],
         "response_format": {
             "type": "json_schema",
             "json_schema": {"name": "answers", "strict": True, "schema": schema_of(questions)},
         },
     }
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
-    assert made.id == f"chat/127.0.0.1/small/{PROMPT}-{version()}"
+    assert made.id == f"chat/127.0.0.1/small/{PROMPT}-{version(PROMPT)}"
 
 
 def test_anthropics_interface_gets_the_schema_as_a_tool(server, table):
@@ -91,7 +92,7 @@ def test_anthropics_interface_gets_the_schema_as_a_tool(server, table):
     made = client(server, api="anthropic", api_key=KEY)
     assert made(questions) == told and made.tokens == 730
     (request,) = server.requests
-    assert request["system"] == prompt() and request["max_tokens"] == MAX_TOKENS
+    assert request["system"] == text_of(PROMPT) and request["max_tokens"] == MAX_TOKENS
     assert request["messages"] == [{"role": "user", "content": as_data(questions)}]
     assert request["tools"][0]["input_schema"] == schema_of(questions)
     assert request["tool_choice"] == {"type": "tool", "name": "answers"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from wellkept.models.tokenizer.lists import ListRow
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,8 +23,9 @@ def made() -> Iterator[Any]:
     """Lists drawn from some stories, and what they were drawn with."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT))
-        material, stories, parts, compose = (
-            import_module(f"training.{name}") for name in ("lists.material", "stories", "material", "compose")
+        material, disguise, stories, parts, compose = (
+            import_module(f"training.{name}")
+            for name in ("lists.material", "lists.disguise", "stories", "material", "compose")
         )
         found = stories.stories("own")[::50]
         lines = sum(len(story.lines) for story in found)
@@ -40,7 +44,13 @@ def made() -> Iterator[Any]:
             return [material.composed(chance, composer, cases) for _ in range(200)]
 
         yield SimpleNamespace(
-            drawn=drawn, composed=composed, found=found, stories=stories, of_authors=material.of_authors
+            drawn=drawn,
+            composed=composed,
+            found=found,
+            stories=stories,
+            of_authors=material.of_authors,
+            listing=material.Listing,
+            disguise=disguise,
         )
 
 
@@ -86,3 +96,31 @@ def test_more_authors_include_those_of_fewer(made: Any) -> None:
     few, more = ({story.author for story in made.of_authors(found, count, 1)} for count in (3, 7))
     assert few < more
     assert (len(few), len(more)) == (3, 7)
+
+
+def test_a_name_is_exchanged_for_the_same_other_name_in_all_texts_of_a_list(made: Any) -> None:
+    texts = ("Brannock runs the yard on Monday.", "at the yard, ask for Brannock's key", "Monday is for the yard")
+    found = [_told(made, texts), *(_told(made, (f"{name} rests on Monday",)) for name in ("Odalys", "Iolo", "Kess"))]
+    names, listing = made.disguise.Names(found), made.listing(texts[0], texts[1:], (("refines",), ("distinct",)))
+    for seed in range(20):
+        told = names.exchanged(listing, random.Random(seed))
+        name = told.new.split()[0]
+        assert name in {"Brannock", "Odalys", "Iolo", "Kess"}
+        assert told.new == f"{name} runs the yard on Monday."
+        assert told.texts == (f"at the yard, ask for {name}'s key", "Monday is for the yard")
+        assert told.labels == listing.labels
+    assert len({names.exchanged(listing, random.Random(seed)).new for seed in range(20)}) > 1
+
+
+def _told(made: Any, texts: tuple[str, ...]) -> Any:
+    lines = tuple(made.stories.Line(text, "note", "2026-01-01", "first", "K1", "v") for text in texts)
+    return made.stories.Story(texts[0], "Z", "en", lines)
+
+
+def test_hidden_pieces_are_words_and_nothing_else_of_the_row_changes(made: Any) -> None:
+    row = ListRow((101, *range(2000, 2400), 102), (0,) * 402, (1.0,) * 402, tuple(range(402)), (0,) * 402)
+    hidden = made.disguise.hidden(row, random.Random(1))
+    changed = [(old, new) for old, new in zip(row.pieces, hidden.pieces, strict=True) if old != new]
+    assert 20 < len(changed) < 60
+    assert all(old >= 2000 and new == made.disguise.MASK for old, new in changed)
+    assert replace(hidden, pieces=row.pieces) == row

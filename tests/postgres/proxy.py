@@ -111,7 +111,7 @@ class Proxy:
     ) -> None:
         with suppress(OSError):
             while data := client.recv(1 << 16):
-                at = self.at_commit() if data == _COMMIT else ""
+                at = self.at_commit() if data.endswith(_COMMIT) else ""  # after what the driver sent without waiting
                 if _WRITING in data:
                     self.trips = 0
                 if at:
@@ -125,7 +125,7 @@ class Proxy:
                     if at == "error unread":
                         self.told_early = True
                         client.sendall(self.error)
-                    data = _ROLLBACK if at == "error before" else data
+                    data = data.removesuffix(_COMMIT) + _ROLLBACK if at == "error before" else data
                 server.sendall(data)
                 if at == "unread":
                     break

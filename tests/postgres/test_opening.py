@@ -86,18 +86,22 @@ def test_a_database_of_version_6_is_migrated_with_everything_it_held(
     with monkeypatch.context() as patch:
         patch.setattr(opening, "migrations", lambda: migrations()[:6])
         world = World(PostgresStorage(bare))
-        # Today's statements name the column that is new in version 7; nothing is written into it.
+        # Today's statements name the columns that are new in versions 7 and 9; the migration makes them anew.
         with psycopg.connect(bare, autocommit=True) as connection:
             connection.execute("ALTER TABLE wellkept.namespace ADD COLUMN asking text NOT NULL DEFAULT ''")
+            connection.execute("ALTER TABLE wellkept.journal ADD COLUMN day text NOT NULL DEFAULT ''")
         row = world.add(memory("m1"), seed=1)
         world.store.close()
         with psycopg.connect(bare, autocommit=True) as connection:
             connection.execute("ALTER TABLE wellkept.namespace DROP COLUMN asking")
+            connection.execute("ALTER TABLE wellkept.journal DROP COLUMN day")
     with psycopg.connect(bare) as connection:
         assert connection.execute("SELECT max(version) FROM wellkept.migration").fetchone() == (6,)
     store = PostgresStorage(bare)
     with store.begin(NS, write=True) as tx:
         assert (tx.asking(), tx.find(Filter()), [one.asks for one in tx.journal()]) == ("", [row], [None])
+        [written] = tx.journal()
+        assert tx.outcomes_by_day() == {(f"{written.at:%Y-%m-%d}", written.outcome): 1}
         tx.note_asking("noted")
     with store.begin(NS, write=False) as tx:
         assert tx.asking() == "noted"
@@ -112,8 +116,10 @@ def test_a_database_of_version_7_gets_functions_that_do_not_hold_its_tables(
     with psycopg.connect(bare, autocommit=True) as connection, monkeypatch.context() as patch:
         patch.setattr(opening, "migrations", lambda: migrations()[:7])
         world = World(PostgresStorage(bare))
+        connection.execute("ALTER TABLE wellkept.journal ADD COLUMN day text NOT NULL DEFAULT ''")
         row = world.add(memory("m1"), seed=1)
         world.store.close()
+        connection.execute("ALTER TABLE wellkept.journal DROP COLUMN day")
         assert list(Rules(connection).functions()) != []
     store = PostgresStorage(bare)
     with psycopg.connect(bare, autocommit=True) as connection:

@@ -148,6 +148,20 @@ def test_a_write_whose_commit_was_not_answered_is_there_once_and_told_as_it_was_
     assert rows_of(url) == [FACTS[0]]
 
 
+def test_the_tenth_commit_of_a_connection_is_cut_like_the_first(store: MemoryStore, proxy: Proxy, url: str) -> None:
+    """The driver prepares what it sends often; a commit stays one plain message, so its answer is lost whole."""
+    texts = [f"The {name} gauge hangs over boiler {name}." for name in "abcdefghijkl"]
+    for text in texts[:9]:
+        store.remember(text, on_conflict="ignore")
+    for text in texts[9:]:
+        once(proxy, "unanswered")
+        cuts = proxy.cuts
+        assert store.remember(text, on_conflict="ignore").outcome == "created"
+        assert proxy.cuts == cuts + 1, "the commit was recognised on its way"
+        proxy.at_commit = lambda: ""
+    assert rows_of(url) == sorted(texts)
+
+
 Act = Callable[[MemoryStore, str, str], object]
 VERBS: dict[str, Act] = {
     "remember": lambda store, a, b: store.remember(FACTS[2], kind="thesis").outcome,

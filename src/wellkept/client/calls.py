@@ -22,7 +22,7 @@ from wellkept.routes import ROUTES, Route
 from wellkept.types import Answered, Filter, Json, NewMemory, Plan, Question, Scope
 
 T = TypeVar("T")
-_REPEATABLE = frozenset(
+REPEATABLE = frozenset(
     ("check", "remember_many", "recall", "pack", "subgraph", "end_episode", "erase", "link", "answer")
     + ("queue_flush", "plan", "execute")
 )
@@ -30,8 +30,8 @@ _REPEATABLE = frozenset(
 
 `revise` (a second version), `record_turn` (a second turn of the episode) and `undo`, for example, are not.
 """
-_KEYED = frozenset(("remember", "record_decision", "start_episode", "queue_remember"))
-_MAY_WAIT = frozenset(("remember", "remember_many", "record_decision", "record_turn"))
+KEYED = frozenset(("remember", "record_decision", "start_episode", "queue_remember"))
+MAY_WAIT = frozenset(("remember", "remember_many", "record_decision", "record_turn"))
 _SIMILAR = Route("POST", "/v1/nodes/check-similar")
 
 
@@ -56,9 +56,9 @@ def call(name: str, read: Callable[[Json], T], fields: Mapping[str, Any]) -> Cal
         query=_texts(others) if queried else {},
         body=None if queried else plain(others),
         read=read,
-        repeatable=route.method == "GET" or name in _REPEATABLE,
-        keyed=name in _KEYED,
-        may_wait=name in _MAY_WAIT,
+        repeatable=route.method == "GET" or name in REPEATABLE,
+        keyed=name in KEYED,
+        may_wait=name in MAY_WAIT,
     )
 
 

@@ -28,7 +28,7 @@ _LONGEST = 2_000
 _KINDS: Mapping[str, type[WellkeptError]] = {
     name: kind for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, WellkeptError)
 }
-_BY_STATUS: Mapping[int, type[WellkeptError]] = {
+BY_STATUS: Mapping[int, type[WellkeptError]] = {
     400: InvalidInput,
     401: ConfigError,
     403: ConfigError,
@@ -57,7 +57,7 @@ def error_of(response: httpx2.Response) -> WellkeptError:
     what = _text(problem, "detail") or _text(problem, "error") or f"the server answered {response.status_code}"
     where, todo = _text(problem, "where"), _text(problem, "todo")
     named = _text(problem, "type").removeprefix(URN)
-    match _KINDS.get(named) or _BY_STATUS.get(response.status_code, WellkeptError):
+    match _KINDS.get(named) or BY_STATUS.get(response.status_code, WellkeptError):
         case kind if kind is ConflictError:
             conflicts = problem.get("conflicts")
             return ConflictError(

@@ -35,10 +35,19 @@ class Framework:
 
 
 FRAMEWORKS: Mapping[str, Framework] = {
+    "adk": Framework("google-adk", (2, 0), (3,), "adk"),
+    "agent_framework": Framework("agent-framework-core", (1, 0), (2,), "agent-framework"),
     "anthropic": Framework("anthropic", (2, 10), (3,), "anthropic"),
+    "crewai": Framework("crewai", (1, 15), (2,), "crewai"),
     "langchain": Framework("langchain-core", (1, 4), (2,), "langchain"),
     "langgraph": Framework("langgraph-checkpoint", (4, 0), (5,), "langgraph"),
+    "llamaindex": Framework("llama-index-core", (0, 14), (0, 15), "llamaindex"),
+    "openai_agents": Framework("openai-agents", (0, 22), (1,), "openai-agents"),
+    "opentelemetry": Framework("opentelemetry-exporter-otlp-proto-http", (1, 30), (2,), "otel"),
+    "pydantic_ai": Framework("pydantic-ai-slim", (2, 32), (3,), "pydantic-ai"),
+    "strands": Framework("strands-agents", (1, 50), (2,), "strands"),
 }
+"""By the name of the integration."""
 
 
 def need(name: str) -> None:

@@ -116,6 +116,11 @@ def now(memories: MemoryStore) -> datetime:
     return memories._ctx.clock()
 
 
+def new_key(memories: MemoryStore) -> str:
+    """A key that nothing has, from the ids of a store: for a write that may repeat the words of another one."""
+    return f"once:{memories._ctx.new_id()}"
+
+
 def write(memories: MemoryStore, content: str, *, compared: bool = True, **fields: Unpack[MemoryFields]) -> Memory:
     """Write a text through the gate; the row that holds it alone.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from wellkept.errors import InvalidField, NotFound
 from wellkept.integrations.keyed import is_current, now
+from wellkept.integrations.mem0_facts import FactsFromModel, model_of, statements_in, text_of
 from wellkept.integrations.mem0_filters import (
     ENTITIES,
     certain,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
 
 Extractor: TypeAlias = Callable[[list[dict[str, Any]]], Sequence[str]]
-"""Facts from messages, for `infer=True`: your own function, which may ask a model."""
+"""Finds the facts in messages, for `infer=True`: your own function, which may ask a model."""
 
 FIELD = "mem0"
 """The field of the metadata that holds user, agent, run and role."""
@@ -47,7 +48,9 @@ class Memory:
 
     Args:
         memories: An open store, or where it is; by default `mem0.db` in the working folder.
-        extract: Facts from messages, for `add` with `infer=True`, which is mem0's default.
+        extract: Finds the facts in messages, for `add` with `infer=True`, which is mem0's default: a function, or the
+            address of a chat model such as `http://127.0.0.1:11434/v1?model=NAME`. Without it, what people state in
+            the messages is kept, sentence by sentence.
         kind: The kind of the memories, which selects their policy.
 
     Example:
@@ -62,25 +65,35 @@ class Memory:
     """
 
     def __init__(
-        self, memories: MemoryStore | str = "mem0.db", *, extract: Extractor | None = None, kind: str = "fact"
+        self, memories: MemoryStore | str = "mem0.db", *, extract: Extractor | str | None = None, kind: str = "fact"
     ) -> None:
+        facts = FactsFromModel(extract) if isinstance(extract, str) else extract
         if isinstance(memories, str):
             import wellkept
 
             memories = wellkept.open(memories)
         self.memories = memories
-        self._extract, self._kind = extract, kind
+        self._extract, self._kind = facts, kind
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """A store from a configuration of mem0: `history_db_path` or `path` names the file; models are not read."""
+        """A store from a configuration of mem0.
+
+        Args:
+            config: `history_db_path` or `path` names the file. A model under `llm` that has an address and speaks
+                OpenAI's interface finds the facts; the other models and the vector store are not needed.
+
+        Raises:
+            ConfigError: The model is on another machine, and nothing allows that.
+        """
         known(
             "from_config", config, ("path", "history_db_path", "version", "llm", "embedder", "vector_store", "reranker")
         )
-        return cls(str(config.get("path") or config.get("history_db_path") or "mem0.db"))
+        path = str(config.get("path") or config.get("history_db_path") or "mem0.db")
+        return cls(path, extract=model_of(config))
 
     def add(self, messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], **given: Any) -> dict[str, Any]:
-        """Store messages: each as it is with `infer=False`, else the facts that `extract` finds in them.
+        """Store messages: each as it is with `infer=False`, else the facts in them.
 
         Args:
             messages: A text, a message with role and content, or several.
@@ -90,26 +103,27 @@ class Memory:
             `results`: id, memory and event of each; `NONE` where the text was known or not worth keeping.
 
         Raises:
-            InvalidField: No id, no messages, or `infer=True` without `extract`.
+            InvalidField: No id, no messages, a picture, or another `memory_type`.
+            ModelError: The model that finds facts cannot be asked; nothing is stored.
         """
         known("add", given, (*ENTITIES, "metadata", "expiration_date", "infer", "prompt", "memory_type"))
         entities, extra = certain(entities_of(given)), metadata_of(given)
         parts = _messages(messages)
+        _refuse_more(given)
         if given.get("infer", True):
-            if self._extract is None:
-                todo = "Pass infer=False, or Memory(extract=…) with a function that gives the facts in messages"
-                raise InvalidField("infer=True needs a model that finds facts in messages", where="infer", todo=todo)
-            parts = [{"role": "user", "content": fact} for fact in self._extract(parts)]
+            facts = statements_in(self.memories, parts) if self._extract is None else self._extract(parts)
+            parts = [{"role": "user", "content": fact} for fact in facts]
+        said_in = [(part, text_of(part)) for part in parts if part.get("role") != "system"]
         memories = self._at(entities)
         expires = _expiry(given.get("expiration_date"))
         results = []
-        for part in parts:
-            if part.get("role") == "system" or not part.get("content"):
+        for part, text in said_in:
+            if not text:
                 continue
             said = {"role": part.get("role", "user"), **({"actor_id": part["name"]} if part.get("name") else {})}
             metadata = {**extra, FIELD: {**entities, **said}}
-            written = memories.remember(str(part["content"]), kind=self._kind, metadata=metadata, expires_at=expires)
-            results.append(_added(written, str(part["content"]), said))
+            written = memories.remember(text, kind=self._kind, metadata=metadata, expires_at=expires)
+            results.append(_added(written, text, said))
         return {"results": results}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
@@ -267,9 +281,16 @@ class AsyncMemory:
     """
 
     def __init__(
-        self, memories: MemoryStore | str = "mem0.db", *, extract: Extractor | None = None, kind: str = "fact"
+        self, memories: MemoryStore | str = "mem0.db", *, extract: Extractor | str | None = None, kind: str = "fact"
     ) -> None:
         self.sync = Memory(memories, extract=extract, kind=kind)
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """As `Memory.from_config`, which is not awaited either."""
+        made = cls.__new__(cls)
+        made.sync = Memory.from_config(config)
+        return made
 
     async def add(
         self, messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], **given: Any
@@ -312,6 +333,22 @@ class AsyncMemory:
     async def close(self) -> None:
         """As `Memory.close`."""
         await asyncio.to_thread(self.sync.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _refuse_more(given: Mapping[str, Any]) -> None:
+    """Refuse what would change the facts in a way that is not known here."""
+    for name in ("memory_type", "prompt"):
+        if given.get(name) is not None:
+            todo = "Leave it out; Memory(extract=…) takes a function of yours"
+            raise InvalidField(f"Invalid {name!r}: nothing here depends on it", where=name, todo=todo)
 
 
 def _messages(given: object) -> list[dict[str, Any]]:

@@ -69,7 +69,7 @@ def certain(entities: Mapping[str, str]) -> dict[str, str]:
 
 
 def metadata_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata among arguments; empty without any.
+    """The metadata among arguments, without what says whose a memory is; empty without any.
 
     Raises:
         InvalidField: It is no mapping.
@@ -77,7 +77,7 @@ def metadata_of(given: Mapping[str, Any]) -> dict[str, Any]:
     found = given.get("metadata")
     if found is not None and not isinstance(found, Mapping):
         raise InvalidField("metadata must be a mapping", where="metadata", todo="Example: {'topic': 'tea'}")
-    return dict(found or {})
+    return {name: value for name, value in (found or {}).items() if name not in (*ENTITIES, "actor_id")}
 
 
 def scope_of(entities: Mapping[str, str]) -> str:

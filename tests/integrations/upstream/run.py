@@ -1,11 +1,12 @@
 """Runs the tests of `suites.toml` and says which pass: `make test-upstream`.
 
 A suite is fetched as a source distribution by its name and version, never copied into the repository. It fails if a
-test fails that is not listed, or if a listed one passes.
+test fails that is not listed, or if a listed one passes. A suite may name an environment, a folder of `--beside`.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -38,7 +39,12 @@ def folder_of(name: str, suite: Mapping[str, Any]) -> Path:
     return next(one for one in place.iterdir() if one.is_dir())
 
 
-def run(name: str, suite: Mapping[str, Any]) -> dict[str, list[bool]]:
+def python_of(suite: Mapping[str, Any], beside: Path) -> str:
+    """The interpreter of a suite: this one, or that of the environment it names."""
+    return str(beside.resolve() / suite["environment"] / "bin" / "python") if "environment" in suite else sys.executable
+
+
+def run(name: str, suite: Mapping[str, Any], beside: Path) -> dict[str, list[bool]]:
     """Whether each test passed, once for each of its parameters."""
     folder, report = folder_of(name, suite), WORK / f"{name}.xml"
     WORK.mkdir(parents=True, exist_ok=True)
@@ -56,8 +62,9 @@ def run(name: str, suite: Mapping[str, Any]) -> dict[str, list[bool]]:
     ]
     quiet = ["-W", "ignore", "-p", "no:cacheprovider", "--tb=line", f"--junitxml={report}"]
     path = os.pathsep.join((str(ROOT / "src"), str(HERE), str(folder)))
-    environment = {**os.environ, "PYTHONPATH": path, "LANGSMITH_TRACING": "false"}
-    command = [sys.executable, "-m", "pytest", *plugin, *options, *quiet, *suite["tests"]]
+    environment = {**os.environ, "PYTHONPATH": path, "LANGSMITH_TRACING": "false", **suite.get("variables", {})}
+    without = [f"--deselect={test}" for test in suite.get("not_run", ())]
+    command = [python_of(suite, beside), "-m", "pytest", *plugin, *options, *quiet, *without, *suite["tests"]]
     subprocess.run(command, cwd=folder, env=environment, check=False)
     found: dict[str, list[bool]] = {}
     for case in ElementTree.parse(report).iter("testcase"):
@@ -67,15 +74,17 @@ def run(name: str, suite: Mapping[str, Any]) -> dict[str, list[bool]]:
     return found
 
 
-def told(name: str, suite: Mapping[str, Any]) -> bool:
+def told(name: str, suite: Mapping[str, Any], beside: Path) -> bool:
     """Print what passes; whether it is what the list says."""
-    found = run(name, suite)
+    found = run(name, suite, beside)
     internals, misses = suite.get("internals", {}), suite.get("misses", {})
     counted = {key: runs for key, runs in found.items() if key not in internals}
     passed, whole = sum(map(sum, counted.values())), sum(map(len, counted.values()))
     print(f"\n{name}: {passed} of {whole} pass; {len(internals)} tests of internals are not counted")
     for key, reason in misses.items():
         print(f"  misses {key}: {reason}")
+    for key, reason in suite.get("not_run", {}).items():
+        print(f"  does not run {key}: {reason}")
     wrong = [f"fails: {key}" for key, runs in counted.items() if key not in misses and not all(runs)]
     wrong += [f"is listed, and passes or is gone: {key}" for key in (*internals, *misses) if all(found.get(key, ()))]
     print("".join(f"  {line}\n" for line in wrong), end="")
@@ -83,6 +92,9 @@ def told(name: str, suite: Mapping[str, Any]) -> bool:
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or list(SUITES)
-    results = [told(name, SUITES[name]) for name in chosen]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--beside", type=Path, default=ROOT / ".venv-frameworks")
+    parser.add_argument("suites", nargs="*", default=list(SUITES))
+    given = parser.parse_args()
+    results = [told(name, SUITES[name], given.beside) for name in given.suites]
     sys.exit(not all(results))

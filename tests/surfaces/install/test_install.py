@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from surfaces.command_line import Cli
-from wellkept.cli.install import CLIENTS, entry, launcher, merge
+from wellkept.cli.install import CLIENTS, entry, launcher, merged, planned
 from wellkept.errors import StorePathError
 
-KEYS = {name: "servers" if name == "vscode" else "mcpServers" for name in CLIENTS}
+KEYS = {name: client.key for name, client in CLIENTS.items() if not client.is_toml}
 UNTYPED = ("gemini-cli", "windsurf")
 
 
@@ -157,7 +157,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(StorePathError, match="No space"):
-        merge(path, "mcpServers", "wellkept", entry(["wellkept"]))
+        planned(path, lambda config: merged(config, "mcpServers", "wellkept", entry(["wellkept"]))).write()
     assert path.read_text("utf-8") == '{"a": 1}'
     assert not list(tmp_path.glob("*.tmp"))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 SWITCH = "WELLKEPT_DAEMON"
 """`off`: no daemon; `auto`: one is started when a command could have used it; else one that runs is used."""
-_PREFIXES = ("WELLKEPT_", "XDG_", "LC_", "PG", "KRB5", "SSL", "PYTHON", "TTY_")
+_PREFIXES = ("WELLKEPT_", "CLAUDE_PROJECT_DIR", "XDG_", "LC_", "PG", "KRB5", "SSL", "PYTHON", "TTY_")
 _NAMES = frozenset(
     "COLORTERM COLUMNS FORCE_COLOR GITHUB_ACTIONS HOME JUPYTER_COLUMNS JUPYTER_LINES LANG LANGUAGE LINES LOGNAME NETRC "
     "NO_COLOR OMP_NUM_THREADS PATH PY_COLORS TEMP TERM TERMINAL_WIDTH TMP TMPDIR TZ UNICODE_VERSION USER".split()

@@ -24,6 +24,7 @@ SERVED = frozenset(
         "recall", "get", "list", "history", "journal", "neighbors", "subgraph", "stats", "namespaces", "kinds", "pack",
         "questions", "conflicts", "resolve", "supersede", "forget", "restore", "split", "undo", "link", "unlink",
         "queue list", "queue remember",
+        "hook session-start", "hook session-end", "hook pre-compact", "hook take-in",
     }
 )  # fmt: skip
 """The commands a daemon runs: they are short and ask nothing. It declines others, and what it does not know."""
@@ -60,7 +61,7 @@ def handed_over(arguments: Sequence[str]) -> int | None:
     try:
         connection = _connected()
     except OSError:
-        if switch == "auto":
+        if switch == "auto" or command_of(arguments).startswith("hook "):  # an agent asks again soon
             from wellkept.cli.daemon.starting import start_unwaited
 
             start_unwaited()
@@ -78,15 +79,23 @@ def is_served(arguments: Sequence[str]) -> bool:
         >>> is_served(["--db", "a.db", "recall", "tea"]), is_served(["serve"]), is_served(["recall", "--help"])
         (True, False, False)
     """
-    if not _HELP.isdisjoint(arguments):
-        return False
+    return _HELP.isdisjoint(arguments) and command_of(arguments) in SERVED
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """The command among these words, of a group of commands with its name; empty if there is none.
+
+    Example:
+        >>> command_of(["--db", "a.db", "recall", "tea"]), command_of(["hook", "session-end"])
+        ('recall', 'hook session-end')
+    """
     words = iter(arguments)
     for word in words:
         if word in VALUED:
             next(words, None)
         elif not (word in _PLAIN or word.startswith("--") and word.partition("=")[0] in VALUED):
-            return word in SERVED or f"{word} {next(words, '')}" in SERVED
-    return False
+            return word if word in SERVED else f"{word} {next(words, '')}".rstrip()
+    return ""
 
 
 def request(kind: bytes, *fields: bytes) -> bytes:

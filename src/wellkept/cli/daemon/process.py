@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import io
+import json
 import os
 import signal
 import socket
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
 from wellkept.cli.daemon import environment, place
@@ -39,6 +41,9 @@ _WARM_UP = (
     ["check", "the port of the test database is 5433"],
 )
 """Commands that load what most commands use."""
+_TRANSCRIPT = '{"type": "user", "sessionId": "w", "message": {"content": "The port of the test database is 5433 now."}}'
+_HOOKS = (["hook", "session-start"], ["hook", "take-in"])
+"""Commands that read the call of an agent; for it they are to be quick."""
 
 
 class _ToldToEnd(BaseException):
@@ -199,10 +204,27 @@ def _warm(run: Run) -> str:
         environment.alone(folder, settings.relation_model)
         os.chdir(folder)
         with redirect_stdout(nowhere):
+            general = ["--db", str(Path(folder) / "warm.db"), "--embedder", packaged, "--quiet"]
             for words in _WARM_UP:
-                run(["--db", str(Path(folder) / "warm.db"), "--embedder", packaged, "--quiet", *words])
+                run([*general, *words])
+            call = Path(folder) / "session.jsonl"
+            call.write_text(_TRANSCRIPT, encoding="utf-8")
+            for words in _HOOKS:
+                with _standard_input(json.dumps({"transcript_path": str(call)})):
+                    run([*general, *words])
         os.chdir("/")
     return packaged
+
+
+@contextmanager
+def _standard_input(text: str) -> Iterator[None]:
+    """A text in the place of standard input."""
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 def _told(words: str, code: int) -> int:

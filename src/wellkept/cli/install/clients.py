@@ -24,6 +24,7 @@ class Client:
             folder for application settings.
         file: The path relative to that base.
         typed: Whether an entry says which transport it has; other clients know it by the command.
+        is_toml: Whether the file is TOML; else it is JSON.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Client:
     place: Place
     file: str
     typed: bool = True
+    is_toml: bool = False
 
     def path(self, *, folder: Path | None = None, home: Path | None = None) -> Path:
         """The path of its configuration.
@@ -53,6 +55,7 @@ CLIENTS: Mapping[str, Client] = {
     for client in (
         Client("claude-code", "mcpServers", "folder", ".mcp.json"),
         Client("claude-desktop", "mcpServers", "settings", "Claude/claude_desktop_config.json"),
+        Client("codex", "mcp_servers", "home", ".codex/config.toml", typed=False, is_toml=True),
         Client("cursor", "mcpServers", "home", ".cursor/mcp.json"),
         Client("gemini-cli", "mcpServers", "home", ".gemini/settings.json", typed=False),
         Client("vscode", "servers", "folder", ".vscode/mcp.json"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from wellkept.errors import ConfigError
 from wellkept.types.words import Json
 
 _BACKUP = ".backup"
-_BY_HAND = "Use --print and add the entry by hand, or name another file with --path"
+BY_HAND = "Use --print and add the entry by hand, or name another file with --path"
+"""What to do about a file that cannot be changed."""
 _MOST_BYTES = 20_000_000
 _MOST_BACKUPS = 1_000
 
@@ -30,7 +31,7 @@ class Installed:
         path: The file.
         server: The name of the entry.
         entry: The entry after the merge.
-        change: `added`, `replaced`, or `unchanged` when the entry was already as requested.
+        change: `added`, `replaced`, `removed`, or `unchanged` when everything was already as requested.
         backup: Path of the copy of the previous file; empty when there was no file or no change.
     """
 
@@ -39,6 +40,64 @@ class Installed:
     entry: Mapping[str, Json]
     change: str
     backup: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A change of a file that is worked out and not yet made.
+
+    Attributes:
+        path: The file.
+        before: Its contents; None when there is none.
+        after: Its contents afterwards; None when there is to be none.
+    """
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+    def write(self) -> str:
+        """Make the change, after a copy of the file; a file that becomes empty is removed.
+
+        Returns:
+            The path of the copy; empty when there is none.
+
+        Raises:
+            ConfigError, StorePathError: The file or its copy cannot be written; the file is unchanged.
+        """
+        from wellkept.engine.base.files import replacing
+
+        if self.after == self.before:
+            return ""
+        if self.after is None:
+            return _removed(self.path)
+        if self.before is None:
+            _make_folder(self.path)
+        backup = "" if self.before is None else str(_keep(self.before, self.path))
+        with replacing(self.path) as out:
+            out.write(self.after.decode())
+        return backup
+
+
+def planned(path: Path, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Planned:
+    """The change of a JSON file; a file that is not there counts as an empty object.
+
+    Args:
+        path: The file.
+        change: Makes the new object of the old one.
+
+    Raises:
+        ConfigError: The file cannot be read, is not a JSON object, or cannot be changed like this.
+    """
+    raw = read_settings(path)
+    before = {} if raw is None else _object(raw, path)
+    try:
+        after = change(before)
+    except ConfigError as error:
+        raise ConfigError(error.what, where=str(path), todo=error.todo) from error
+    if after == before:
+        return Planned(path=path, before=raw, after=raw)
+    return Planned(path=path, before=raw, after=_written(after, path).encode() if after else None)
 
 
 def merged(config: Mapping[str, Any], key: str, server: str, value: Mapping[str, Json]) -> dict[str, Any]:
@@ -53,55 +112,52 @@ def merged(config: Mapping[str, Any], key: str, server: str, value: Mapping[str,
         >>> merged({"theme": "dark"}, "mcpServers", "wellkept", {"command": "wellkept"})
         {'theme': 'dark', 'mcpServers': {'wellkept': {'command': 'wellkept'}}}
     """
-    servers = config.get(key, {})
-    if not isinstance(servers, dict):
-        raise ConfigError(f"{key} is not an object", where=key, todo=_BY_HAND)
-    before = servers.get(server, {})
-    if not isinstance(before, dict):
-        raise ConfigError(f"{key}.{server} is not an object", where=f"{key}.{server}", todo=_BY_HAND)
-    return {**config, key: {**servers, server: {**before, **value}}}
+    servers = table_in(config, key)
+    return {**config, key: {**servers, server: {**table_in(servers, server, key), **value}}}
 
 
-def merge(path: Path, key: str, server: str, value: Mapping[str, Json]) -> Installed:
-    """Add or replace a server in a configuration file; a missing file is created.
-
-    Args:
-        path: The file.
-        key: The key that holds the servers by name.
-        server: The name of the entry.
-        value: The entry.
+def without(config: Mapping[str, Any], key: str, server: str) -> dict[str, Any]:
+    """A copy of the configuration without one server, and without a list of servers that held no other.
 
     Raises:
-        ConfigError: The file cannot be read or is not a JSON object; it is unchanged.
-        StorePathError: The file cannot be written; it is unchanged.
+        ConfigError: The list of servers is not an object.
+
+    Example:
+        >>> without({"mcpServers": {"wellkept": {}, "other": {}}}, "mcpServers", "wellkept")
+        {'mcpServers': {'other': {}}}
     """
-    from wellkept.engine.base.files import replacing
-
-    raw = _read(path)
-    before = {} if raw is None else _object(raw, path)
-    try:
-        after = merged(before, key, server, value)
-    except ConfigError as error:
-        raise ConfigError(error.what, where=str(path), todo=error.todo) from error
-    entry = after[key][server]
-    if raw is not None and after == before:
-        return Installed(path=str(path), server=server, entry=entry, change="unchanged")
-    known = isinstance(before.get(key), dict) and server in before[key]
-    text = _written(after, path)
-    backup = "" if raw is None else str(_keep(raw, path))
-    if raw is None:
-        _make_folder(path)
-    with replacing(path) as out:
-        out.write(text)
-    return Installed(path=str(path), server=server, entry=entry, change="replaced" if known else "added", backup=backup)
+    servers = table_in(config, key)
+    if server not in servers:
+        return dict(config)
+    left = {name: value for name, value in servers.items() if name != server}
+    rest = {name: value for name, value in config.items() if name != key}
+    return {**config, key: left} if left else rest
 
 
-def _read(path: Path) -> bytes | None:
+def table_in(config: Mapping[str, Any], key: str, *above: str) -> dict[str, Any]:
+    """The object under a key; an empty one when there is none.
+
+    Raises:
+        ConfigError: Something else is there.
+    """
+    found = config.get(key, {})
+    if not isinstance(found, dict):
+        name = ".".join((*above, key))
+        raise ConfigError(f"{name} is not an object", where=name, todo=BY_HAND)
+    return found
+
+
+def read_settings(path: Path) -> bytes | None:
+    """The contents of a settings file; None when there is none.
+
+    Raises:
+        ConfigError: It is no file, too large, or cannot be read.
+    """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ConfigError("is not a file", where=str(path), todo="Name another with --path")
         if path.stat().st_size > _MOST_BYTES:
-            raise ConfigError("is too large for a configuration", where=str(path), todo=_BY_HAND)
+            raise ConfigError("is too large for a configuration", where=str(path), todo=BY_HAND)
         return path.read_bytes()
     except FileNotFoundError:
         return None
@@ -115,9 +171,9 @@ def _object(raw: bytes, path: Path) -> dict[str, Any]:
     try:
         found = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:  # comments, a truncated file, or invalid UTF-8
-        raise ConfigError(f"is not JSON: {error}", where=str(path), todo=_BY_HAND) from error
+        raise ConfigError(f"is not JSON: {error}", where=str(path), todo=BY_HAND) from error
     if not isinstance(found, dict):
-        raise ConfigError(f"must hold a JSON object, not a {_kind(found)}", where=str(path), todo=_BY_HAND)
+        raise ConfigError(f"must hold a JSON object, not a {_kind(found)}", where=str(path), todo=BY_HAND)
     return found
 
 
@@ -134,9 +190,9 @@ def _written(config: Mapping[str, Any], path: Path) -> str:
     try:
         return json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:  # 1e400 is read as infinity and would be written as `Infinity`, which is not JSON
-        raise ConfigError("holds a number that cannot be preserved", where=str(path), todo=_BY_HAND) from error
+        raise ConfigError("holds a number that cannot be preserved", where=str(path), todo=BY_HAND) from error
     except RecursionError as error:
-        raise ConfigError("is nested too deeply", where=str(path), todo=_BY_HAND) from error
+        raise ConfigError("is nested too deeply", where=str(path), todo=BY_HAND) from error
 
 
 def _kind(value: object) -> str:
@@ -169,6 +225,14 @@ def _keep(raw: bytes, path: Path) -> Path:
                 f"no backup can be made: {error.strerror}", where=str(backup), todo="Check the folder"
             ) from error
     raise ConfigError("has too many backups next to it", where=str(path), todo="Delete the ones you do not need")
+
+
+def _removed(path: Path) -> str:
+    try:
+        path.unlink()
+    except OSError as error:
+        raise ConfigError(f"cannot be removed: {error.strerror}", where=str(path), todo="Remove it") from error
+    return ""
 
 
 def _make_folder(path: Path) -> None:

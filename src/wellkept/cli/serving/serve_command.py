@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -14,6 +15,7 @@ from wellkept.config import MOST_SECONDS
 from wellkept.errors import ConfigError
 
 if TYPE_CHECKING:
+    from wellkept.integrations.opentelemetry import Telemetry
     from wellkept.server.access.token import TokenKeeper
 
 _EXTRA = ("fastapi", "uvicorn", "mcp", "prometheus_client", "jinja2")
@@ -47,6 +49,7 @@ def serve(
     toolset: Literal["default", "full"] = option(default="default", help="Set of tools offered over MCP."),
     allowed_host: list[str] | None = option(metavar="NAME", help="Host name that clients use; repeatable."),
     rate: float = option(default=100.0, min=0.0, help="Sustained requests/s per token; 0 = unlimited."),
+    otel: str = option(default="", metavar="URL", help="OpenTelemetry collector (OTLP over HTTP); none by default."),
     times: TimeoutOptions,
 ) -> None:
     """Serve the store over HTTP: the page at /, REST at /v1, MCP at /mcp. Stops cleanly on Ctrl-C or SIGTERM."""
@@ -64,7 +67,7 @@ def serve(
     refuse_to_be_open(host, tokens=tokens is not None and tokens.usable)
     asked = tokens is not None and tokens.required
     names = host_names(allowed_host or (), tokens=asked) + _own_name(host, alone=not allowed_host)
-    with listen(host, port) as bound, wordless():
+    with listen(host, port) as bound, wordless(), ExitStack() as ends:
         store = recovered(run.store())
         address = address_of(bound)
 
@@ -75,7 +78,8 @@ def serve(
             if not asked:
                 run.note("There are no tokens: anyone who can reach this address has full access")
 
-        whole = assembled(store, tokens=tokens, toolset=toolset, hosts=names, rate=rate or None)
+        telemetry = _exporting(otel, ends) if otel else None
+        whole = assembled(store, tokens=tokens, toolset=toolset, hosts=names, rate=rate or None, telemetry=telemetry)
         ending = Ending(drain=times.drain, grace=times.grace)
         after = run.settings.flush_after if times.flush_after is None else times.flush_after
         with flushing(store, after=after), judging_everywhere(store._ctx, lambda: job_queue(run, store)):
@@ -83,6 +87,15 @@ def serve(
         if left := flush(store):
             run.note(left)
     run.note("Stopped")
+
+
+def _exporting(collector: str, ends: ExitStack) -> Telemetry:
+    """Telemetry that goes to a collector; what is left is sent when the server ends."""
+    from wellkept.integrations.opentelemetry import Exporting
+
+    exporting = Exporting(collector)
+    ends.callback(exporting.close)
+    return exporting.telemetry
 
 
 def require_extra() -> None:

@@ -55,6 +55,11 @@ def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> 
         return store if file is None else in_file(store, file)
 
 
+def open_scratch(settings: Settings, like: MemoryStore | None = None) -> MemoryStore:
+    """Open an empty store in memory with the configured models, or with the embedder of another store."""
+    return _bound("memory:", settings, configured_embedder(settings) if like is None else like._ctx.embedder)
+
+
 def open_for_reembedding(settings: Settings) -> MemoryStore:
     """Open a store with the configured embedder and discard its previous vectors.
 

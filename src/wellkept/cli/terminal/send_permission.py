@@ -1,4 +1,4 @@
-"""Whether texts may leave this machine for a model that answers questions."""
+"""Whether texts may leave this machine for a chat model."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from wellkept.config import Settings
 from wellkept.errors import ConfigError
 
 if TYPE_CHECKING:
-    from wellkept.models.answering.chat import ChatAnswerer
+    from wellkept.models.answering.client import ChatModel
 
 
-def require_permission(settings: Settings, model: ChatAnswerer, what: str) -> None:
-    """Refuse to send texts of questions to another machine without permission.
+def require_permission(settings: Settings, model: ChatModel, what: str) -> None:
+    """Refuse to send texts to another machine without permission.
 
     Raises:
         ConfigError: The texts would leave this machine, and the settings do not allow it.

@@ -65,8 +65,17 @@ def is_turn(text: str) -> bool:
         >>> is_turn("The deploy runs on Friday.")
         False
     """
-    language = language_of(text[:MOST_READ])
-    return bool(questions(text) or speaker(text) or _greets(fold(text[:MOST_READ]), language))
+    return bool(questions(text) or speaker(text) or greets(text))
+
+
+def greets(text: str) -> bool:
+    """Whether a text begins with a greeting, thanks or an exclamation.
+
+    Example:
+        >>> greets("Thanks so much, Mel!"), greets("The thanks came late.")
+        (True, False)
+    """
+    return _greets(fold(text[:MOST_READ]), language_of(text[:MOST_READ]))
 
 
 def asks(text: str) -> bool:

@@ -67,6 +67,9 @@ _REASON_WORDS = {
     "wikilink_found": "older texts name it",
     "auto_link": "among the nearest stored memories",
     "judged_later": "read by the models after the commit",
+    "judged_right": "somebody looked and found the decision right",
+    "judged_wrong": "somebody looked and found the decision wrong",
+    "judged_unsure": "somebody looked and could not tell",
     "sweep": "checked after the model came back",
     "delivery": "queued; it is compared and stored when the queue is flushed",
     "reactivated": "it was used again",
@@ -259,8 +262,15 @@ def told(reasons: Iterable[Reason]) -> str:
     Example:
         >>> told([Reason("answer", "new"), Reason("answered_by", "person"), Reason("teaches", "fold wrong drawn")])
         'the answer: new; by a person; the fold was wrong'
+        >>> told([Reason("judged_right", "4 created"), Reason("judged_right", "7 restated")])
+        'right: entry 4, 7'
     """
-    return "; ".join(dict.fromkeys(words for reason in reasons if (words := _told(reason))))
+    given, judged = tuple(reasons), []
+    for verdict in ("right", "wrong", "unsure"):
+        numbers = [one.detail.partition(" ")[0] for one in given if one.rule == f"judged_{verdict}"]
+        judged += [f"{verdict}: entry {', '.join(numbers)}"] if numbers else []
+    rest = (one for one in given if not one.rule.startswith("judged_"))
+    return "; ".join(dict.fromkeys([*judged, *(words for reason in rest if (words := _told(reason)))]))
 
 
 def _told(reason: Reason) -> str:

@@ -9,6 +9,8 @@ from wellkept.core.lexicon import in_all_languages, lexicon
 from wellkept.core.text.forms import excerpt
 
 LIMIT = 80
+_HARMLESS = ("[e-mail]", "[number]")
+"""What is removed from a report and is no secret of a memory."""
 _READ = 8
 """Factor of the limit that is scanned, so that text moved up by a redaction has been scanned too."""
 _HIDDEN = re.compile(
@@ -55,3 +57,18 @@ def redacted(text: str, limit: int = LIMIT) -> str:
     for pattern, word in _secrets():
         line = pattern.sub(word, line)
     return excerpt(line, limit)
+
+
+def without_secrets(text: str) -> str:
+    """A text with what looks like a password, a key or a login replaced; addresses and numbers stay.
+
+    Best effort, like `redacted`: it rather takes a commit hash for a key than the other way round.
+
+    Example:
+        >>> without_secrets("DB_PASSWORD=s3cret for ana@example.org")
+        'DB_PASSWORD=[secret] for ana@example.org'
+    """
+    for pattern, word in _secrets():
+        if word not in _HARMLESS:
+            text = pattern.sub(word, text)
+    return text

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from wellkept.engine.base.handed_out import Handed
 from wellkept.engine.base.queue_ledger import Ledger, ProcessLedger
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 NewId = Callable[[], str]
+Watch = Callable[[str, Callable[[], Any]], Any]
+"""Runs a verb, given its name, and returns its result: whoever measures or traces the verbs."""
 
 
 class Seams(TypedDict, total=False):
@@ -72,6 +74,7 @@ class Context:
         reranker: Sorts the best hits of recall, with a time limit; None for none.
         ledger: Keeps the queued writes.
         store_policy: The store's own policy, where the call has an answer to conflicts of its own; else None.
+        watch: Runs each verb, and measures it; None for nobody.
     """
 
     storage: Storage
@@ -93,6 +96,7 @@ class Context:
     reranker: Reranker | None = None
     ledger: Ledger = field(default_factory=ProcessLedger)
     store_policy: Policy | None = None
+    watch: Watch | None = None
 
 
 def utc_now() -> datetime:

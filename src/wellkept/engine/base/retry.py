@@ -14,14 +14,14 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from wellkept.engine.models.unanswered import until_answered
 from wellkept.errors import StorageError
 from wellkept.storage.port import Recovering, Storage, Tx
 
 if TYPE_CHECKING:
-    from wellkept.engine.base.context import Context
+    from wellkept.engine.base.context import Context, Watch
 
 log = logging.getLogger("wellkept")
 
@@ -140,7 +140,7 @@ def whole(act: Callable[Concatenate[Context, _P], _T]) -> Callable[Concatenate[C
 
 
 def steady(verbs: _C) -> _C:
-    """Class decorator: public verbs are retried when nothing of them was committed.
+    """Class decorator: public verbs are watched, and retried when nothing of them was committed.
 
     A verb that has committed something is not retried as a whole: it retries each of its transactions itself.
     A verb with an iterator argument is not retried either, because the iterator would be used up.
@@ -154,6 +154,12 @@ def steady(verbs: _C) -> _C:
 def _steadied(verb: Callable[..., _T]) -> Callable[..., _T]:
     @wraps(verb)
     def run(self: Any, *args: Any, **named: Any) -> _T:
+        watch: Watch | None = self._ctx.watch
+        if watch is None:
+            return patiently(self, *args, **named)
+        return cast("_T", watch(verb.__name__, lambda: patiently(self, *args, **named)))
+
+    def patiently(self: Any, *args: Any, **named: Any) -> _T:
         if any(isinstance(given, Iterator) for given in (*args, *named.values())):
             return verb(self, *args, **named)
         return repeated(self._ctx, lambda: verb(self, *args, **named))

@@ -278,30 +278,39 @@ def _named(effects: Sequence[Effect]) -> tuple[str, ...]:
 # Undoing a run
 
 
-def undo_run(ctx: Context, run_id: str, *, force_except: bool = False) -> UndoReport:
+def undo_run(ctx: Context, run_id: str, *, force_except: bool = False, progress: Told | None = None) -> UndoReport:
     """Undo a whole run in one transaction, newest entry first.
 
     Args:
         ctx: The store.
         run_id: The run id of its report and journal entries; `last` for the newest run that is not undone.
         force_except: Undo what is possible; keep entries that later changes depend on.
+        progress: Called before each entry with the number done and the total; nothing is taken back before the end.
 
     Raises:
         NotFound: No such run in this namespace, or nothing of it is left to undo.
         UndoBlocked: Later changes depend on it; lists them. Nothing was changed.
     """
     run_id = last_run(ctx) if run_id == LAST else run_id
+    tell = progress if progress is not None else _quiet
     vectors = Embeddings(ctx.embedder)
     unfit: dict[int, tuple[int, ...]] = {}
     while True:
         try:
             return writing(
-                ctx, lambda tx: _undo_run(ctx, tx, run_id, force_except=force_except, vectors=vectors, unfit=unfit)
+                ctx,
+                lambda tx: _undo_run(
+                    ctx, tx, run_id, force_except=force_except, vectors=vectors, unfit=unfit, tell=tell
+                ),
             )
         except _UnfitError as stale:
             if not force_except:
                 raise UndoBlocked(str(stale), entries=(), where=run_id) from stale
             unfit[stale.seq] = ()
+
+
+def _quiet(done: int, whole: int) -> None:
+    """Nobody looks."""
 
 
 class _UnfitError(Exception):
@@ -320,6 +329,7 @@ def _undo_run(
     force_except: bool,
     vectors: Embeddings,
     unfit: Mapping[int, tuple[int, ...]],
+    tell: Told,
 ) -> UndoReport:
     of_run = tx.journal(run_id=run_id)
     since = _Since(tx.journal(after=of_run[0].seq - 1) if of_run else ())
@@ -328,7 +338,8 @@ def _undo_run(
         raise NotFound(f"no run {run_id!r} to take back", where=ctx.namespace, todo="List the runs to see their ids")
     undone: list[int] = []
     blocked: dict[int, tuple[int, ...]] = dict(unfit)
-    for entry in sorted(entries, key=lambda item: -item.seq):
+    for at, entry in enumerate(sorted(entries, key=lambda item: -item.seq)):
+        tell(at, len(entries))
         if entry.seq in unfit:
             continue
         if later := since.standing_on(entry):

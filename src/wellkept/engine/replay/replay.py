@@ -81,6 +81,25 @@ def replay(
     return _Replay(ctx, policy, forward=forward).run(at_most("after", after) or 0, bound, progress)
 
 
+def as_if(ctx: Context, policy: Policy, *, progress: Progress | None = None) -> tuple[ReplayReport, Context]:
+    """The store as it would be if another policy had decided every write; the real store is not changed.
+
+    Args:
+        ctx: The store.
+        policy: The policy to try.
+        progress: Called with the current entry number and the last one.
+
+    Returns:
+        The report of the replay, and a context over the scratch store in which it ended, to be read by one thread.
+
+    Raises:
+        ModelError: A required model does not answer.
+    """
+    made = _Replay(ctx, policy, forward=True)
+    report = made.run(0, None, progress)
+    return report, replace(ctx, storage=made.scratch, policy=policy)
+
+
 class _Replay:
     """One replay: the scratch store, its context, and the results so far."""
 
@@ -130,6 +149,11 @@ class _Replay:
             if progress is not None:
                 progress(last, self._upper)
         return self._report(after, last, complete=complete)
+
+    @property
+    def scratch(self) -> Past:
+        """The scratch store; read it after the run."""
+        return self._past
 
     # -- the journal -------------------------------------------------------------------------
 

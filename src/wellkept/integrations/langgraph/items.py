@@ -14,7 +14,7 @@ from typing import Any
 from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path
 
 from wellkept.errors import InvalidField
-from wellkept.integrations.langgraph.matching import Labels
+from wellkept.integrations.common.namespaces import Labels
 from wellkept.types import Memory
 
 FIELD = "langgraph"

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from langgraph.store.base import InvalidNamespaceError, ListNamespacesOp, MatchCondition
 
 from wellkept.errors import InvalidField, use_one_of
+from wellkept.integrations.common.namespaces import Labels
 
-Labels: TypeAlias = tuple[str, ...]
-
-_ESCAPED = re.compile(r"(?:%[0-9A-F]{2})+")
 _KEY = re.compile(r"[\w.-]+")
 
 
@@ -27,40 +25,6 @@ def checked(labels: Sequence[Any]) -> Labels:
         if not isinstance(label, str) or not label or "." in label or "\0" in label:
             raise InvalidNamespaceError(f"{label!r} in {tuple(labels)!r}: use texts that are not empty, without a dot")
     return tuple(labels)
-
-
-def name_of(root: str, labels: Sequence[str]) -> str:
-    """The namespace of Wellkept for a namespace of LangGraph.
-
-    Example:
-        >>> name_of("default", ("memories", "a/b "))
-        'default/memories/a%2Fb%20'
-    """
-    return "/".join((root, *map(_escaped, labels)))
-
-
-def labels_of(root: str, name: str) -> Labels | None:
-    """The namespace of LangGraph, from that of Wellkept; None if it is not below the root.
-
-    Example:
-        >>> labels_of("default", "default/memories/a%2Fb%20")
-        ('memories', 'a/b ')
-    """
-    if not name.startswith(f"{root}/"):
-        return None
-    return tuple(_ESCAPED.sub(_unescaped, part) for part in name.removeprefix(f"{root}/").split("/"))
-
-
-def _escaped(label: str) -> str:
-    return "".join(char if char.isprintable() and char not in "/% " else _bytes_of(char) for char in label)
-
-
-def _bytes_of(char: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def is_below(labels: Labels, prefix: Labels) -> bool:

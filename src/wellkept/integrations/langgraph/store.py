@@ -27,6 +27,7 @@ from langgraph.store.base import (
 )
 
 from wellkept.errors import WellkeptError
+from wellkept.integrations.common.namespaces import Labels, labels_of, name_of
 from wellkept.integrations.keyed import HELD, KeyedRows, drop, is_current, now, rewrite, rows_of, write
 from wellkept.integrations.langgraph.items import (
     FIELD,
@@ -37,7 +38,7 @@ from wellkept.integrations.langgraph.items import (
     search_item,
     written,
 )
-from wellkept.integrations.langgraph.matching import Labels, checked, fits, is_below, labels_of, listed, name_of
+from wellkept.integrations.langgraph.matching import checked, fits, is_below, listed
 from wellkept.types import Filter, Kind, Memory, RecallMode
 
 log = logging.getLogger("wellkept")

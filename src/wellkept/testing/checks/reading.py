@@ -65,6 +65,24 @@ def a_census_counts_without_reading(world: World) -> None:
     equal(census.unembedded, 1 if not memory("m1").embedding else 0, "without a vector")
 
 
+def decisions_are_counted_by_outcome_and_day(world: World) -> None:
+    """Entries by day and outcome, and the numbers of the entries with an outcome."""
+    world.add(memory("m1"))
+    world.apply(LinkChange(None, Link("m1", "m1", "related", at(0))), outcome="linked")
+    world.add(memory("m2"))
+    with world.store.begin(NS, write=False) as tx:
+        counted, entries = tx.outcomes_by_day(), tx.journal()
+        numbers = {one.outcome: tx.entries_with(one.outcome) for one in entries}
+        missing = tx.entries_with("no such outcome")
+    expected: dict[tuple[str, str], int] = {}
+    for one in entries:
+        key = (f"{one.at:%Y-%m-%d}", one.outcome)
+        expected[key] = expected.get(key, 0) + 1
+    equal(counted, expected, "by day and outcome")
+    equal(numbers["linked"], [2], "numbers of an outcome")
+    equal(missing, [], "numbers of an outcome that never was")
+
+
 def each_filter_finds_what_it_says_and_nothing_else(world: World) -> None:
     """Each row differs from the others in one field."""
     world.add(memory("m1"))
@@ -403,6 +421,7 @@ def the_entries_of_a_run_are_found_by_its_id(world: World) -> None:
 CHECKS = (
     a_fresh_store_has_no_embedder_and_no_namespaces,
     a_census_counts_without_reading,
+    decisions_are_counted_by_outcome_and_day,
     each_filter_finds_what_it_says_and_nothing_else,
     a_filter_finds_the_rows_that_match_each_of_its_parts,
     rows_come_by_creation_time_then_id_and_page_by_page,

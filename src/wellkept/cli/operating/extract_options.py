@@ -1,0 +1,93 @@
+"""The model that extracts facts from conversations: where their texts go, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from wellkept.cli.terminal.groups import flag, option
+from wellkept.cli.terminal.send_permission import require_permission
+from wellkept.cli.terminal.session import Session
+from wellkept.config import extraction_folder
+from wellkept.errors import ModelError
+from wellkept.types.showing import count_of
+
+if TYPE_CHECKING:
+    from wellkept.core.transcripts.facts import Passage
+    from wellkept.core.transcripts.turns import Turn
+    from wellkept.engine.ingest.extracting import Extraction
+    from wellkept.models.answering.extractor import ChatExtractor
+
+_PANEL = "A model that extracts facts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractOptions:
+    """The model that extracts facts, and how much it may cost."""
+
+    extract: str | None = option(
+        "--extract",
+        metavar="URL",
+        panel=_PANEL,
+        show_default=False,
+        help="A chat endpoint that extracts facts, such as http://127.0.0.1:8080/v1.",
+    )
+    model: str | None = option("--model", metavar="NAME", panel=_PANEL, help="The model's name at the endpoint.")
+    api: Literal["openai", "anthropic"] | None = option(
+        "--api", panel=_PANEL, show_default="by the URL", help="How the endpoint is asked."
+    )
+    tokens: int | None = option("--tokens", metavar="N", min=1, panel=_PANEL, help="Most tokens of all requests.")
+    dry_run: bool = flag("--dry-run", panel=_PANEL, help="Print what would be sent, and send nothing.")
+
+    def chat(self, run: Session) -> ChatExtractor | None:
+        """The model; None if none is wanted."""
+        from wellkept.models.answering.extractor import ChatExtractor
+
+        if self.extract is None:
+            if self != ExtractOptions():
+                raise typer.BadParameter("Name the endpoint", param_hint="--extract")
+            return None
+        key = run.settings.answer_key or None
+        return ChatExtractor(self.extract, model=self.model or "", api=self.api, api_key=key, budget=self.tokens)
+
+
+def unsent(model: ChatExtractor, turns: Sequence[Turn]) -> list[Passage]:
+    """The passages about which the model has said nothing yet."""
+    from wellkept.core.transcripts.facts import passages
+    from wellkept.engine.ingest.extracting import KeptAnswers
+
+    kept = KeptAnswers(extraction_folder(), model.id)
+    return [passage for passage in passages(turns) if kept.get(passage) is None]
+
+
+def extraction(run: Session, model: ChatExtractor, turns: Sequence[Turn]) -> Extraction:
+    """Ask the model about the turns.
+
+    Raises:
+        ConfigError: The texts would leave this machine, and the settings do not allow it.
+        ModelError: The endpoint cannot be reached, refuses, or sends something else; its answers so far are kept.
+    """
+    from wellkept.engine.ingest.extracting import KeptAnswers, extracted
+
+    waiting = unsent(model, turns)
+    if waiting:
+        require_permission(run.settings, model, count_of(len(waiting), "passage"))
+        most, lines = sum(map(model.estimate, waiting)), sum(len(one.lines) for one in waiting)
+        run.note(
+            f"Sends {count_of(len(waiting), 'passage')} with {count_of(lines, 'line')} to {model.endpoint.host}: "
+            f"at most about {most:,} tokens" + ("" if model.budget is None else f"; the budget is {model.budget:,}")
+        )
+    kept = KeptAnswers(extraction_folder(), model.id)
+    try:
+        with run.progress("Extracting", None, of="passages") as bar:
+            found = extracted(turns, model, kept, progress=bar)
+    except ModelError:
+        run.note("The answers so far are kept; the same command goes on where this one ended")
+        raise
+    if found.left:
+        left = count_of(found.left, "passage is", "passages are")
+        run.note(f"The budget is spent: {left} left; the same command goes on where this one ended")
+    return found
