@@ -70,6 +70,7 @@ ELSEWHERE = {
     "eval stories": "surfaces/evaluation/test_eval_commands.py::test_stories_as_json_hold_every_figure",
     "forget-lessons": "surfaces/test_cli_questions.py::"
     "test_doctor_tells_how_often_acts_were_wrong_and_lessons_can_be_forgotten",
+    "ingest": "surfaces/test_cli_ingest.py::test_every_format_is_shown_stored_once_and_taken_back",
     "install": "surfaces/install/test_install.py::test_a_file_that_is_not_there_is_made_with_its_folder",
     "jobs list": "surfaces/test_cli_work.py::test_json_is_a_line_for_each_job_with_all_its_keys",
     "jobs put": "surfaces/test_cli_work.py::test_a_job_can_be_put_before_its_time",
@@ -92,7 +93,14 @@ ELSEWHERE = {
 """Commands whose JSON is tested where the rest of them is: the test that reads it."""
 HERE = {"export", "namespaces"}
 """Those of `test_export_and_namespaces`."""
-WITHOUT_JSON = {"mcp": "standard output belongs to the protocol, which is JSON itself"}
+OF_AGENTS = "standard output belongs to the agent, which takes it for context"
+WITHOUT_JSON = {
+    "mcp": "standard output belongs to the protocol, which is JSON itself",
+    "hook session-start": OF_AGENTS,
+    "hook session-end": OF_AGENTS,
+    "hook pre-compact": OF_AGENTS,
+    "hook take-in": OF_AGENTS,
+}
 """Commands that print nothing of their own."""
 
 
