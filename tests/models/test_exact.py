@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +32,27 @@ LARGEST_PRODUCTS = 2 * 255 * 63
 @pytest.fixture(scope="module", params=FILES)
 def products(request: pytest.FixtureRequest) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]]:
     """Inputs, weights, products and zero of every integer product in the network, over some texts."""
-    path = FILES[request.param]
-    model = onnx.load(path)
+    model = onnx.load(FILES[request.param])
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    nodes = [node for node in model.graph.node if node.op_type == "MatMulInteger"]
-    for name in dict.fromkeys(name for node in nodes for name in (node.input[0], node.output[0])):
-        model.graph.output.append(onnx.ValueInfoProto(name=name))
-    running = session(model.SerializeToString(), what="the model", where=path, todo="", exact=True)
-    names = [output.name for output in running.get_outputs()]
     found = []
-    for row in _rows(request.param):
-        given = dict(zip(names, running.run(None, row), strict=True))
-        for node in nodes:
-            zero = int(constants[node.input[2]])
-            found.append((given[node.input[0]], constants[node.input[1]], given[node.output[0]], zero))
+    for node, given in _given(request.param, model, "MatMulInteger"):
+        zero = int(constants[node.input[2]])
+        found.append((given[node.input[0]], constants[node.input[1]], given[node.output[0]], zero))
     return found
+
+
+def _given(which: str, model: onnx.ModelProto, operation: str) -> Iterator[tuple[onnx.NodeProto, dict[str, Any]]]:
+    """Every node of an operation, with the values that the network computes over some texts."""
+    nodes = [node for node in model.graph.node if node.op_type == operation]
+    constants = {tensor.name for tensor in model.graph.initializer}
+    for name in dict.fromkeys(name for node in nodes for name in (*node.input, *node.output)):
+        if name not in constants:
+            model.graph.output.append(onnx.ValueInfoProto(name=name))
+    running = session(model.SerializeToString(), what="the model", where=FILES[which], todo="", exact=True)
+    names = [output.name for output in running.get_outputs()]
+    for row in _rows(which):
+        given = dict(zip(names, running.run(None, row), strict=True))
+        yield from ((node, given) for node in nodes)
 
 
 def _rows(which: str) -> list[dict[str, NDArray[np.int64]]]:
@@ -84,6 +91,24 @@ def test_no_weight_is_wide_enough_to_saturate(products: list[Any]) -> None:
     for inputs, weights, _, _ in products:
         assert (inputs.dtype, weights.dtype) == (np.uint8, np.int8)
         assert np.abs(weights.astype(np.int64)).max() <= 63
+
+
+def test_the_attention_of_the_relation_model_adds_whole_numbers_that_single_precision_holds() -> None:
+    """Then the order in which a processor adds changes nothing."""
+    model = onnx.load(FILES["relation"])
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    count = 0
+    for node, given in _given("relation", model, "MatMul"):
+        a, b = (given[name] if name in given else constants[name] for name in node.input)
+        if a.dtype != np.float32:
+            continue  # in double precision, which is rounded afterwards
+        wide, narrow = a.astype(np.float64), b.astype(np.float64)
+        assert (wide == wide.round()).all()
+        assert (narrow == narrow.round()).all()
+        assert (np.abs(wide) @ np.abs(narrow)).max() <= 2**24
+        assert np.array_equal(given[node.output[0]], wide @ narrow)
+        count += 1
+    assert count > 100
 
 
 @pytest.mark.slow

@@ -11,7 +11,9 @@ import pytest
 from wellkept.core.records.vectors import cosine
 from wellkept.errors import ModelUnavailable
 from wellkept.models import minilm
+from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.minilm import MAX_WINDOWS, WEIGHTS_SHA256, MiniLmEmbedder
+from wellkept.models.port import Embedded
 
 SENTENCES = [
     "Use PostgreSQL 15 for the billing service.",
@@ -93,24 +95,21 @@ def test_the_number_of_windows_is_bounded(embedder, monkeypatch):
     assert MAX_WINDOWS * 254 >= 30_000
 
 
+@pytest.mark.parametrize("text", ["", "  \n ", "...!?"], ids=["empty", "white space", "punctuation"])
+def test_a_text_without_words_gets_no_vector(embedder, text):
+    assert embedder.embed([text]) == [Embedded(None, spelled=True)]
+
+
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "  \n ",
-        "...!?",
-        "ฉันชอบกาแฟไม่ใส่น้ำตาล",
-        "ባቡሩ በስምንት ሰዓት ይነሳል",
-        "🎉🎉",
-        "k" * 130,
-        "ใช้งานอยู่บนเซิร์ฟเวอร์ api",
-    ],
-    ids=["empty", "white space", "punctuation", "Thai", "Amharic", "emoji", "a long token", "Thai and one known word"],
+    ["ฉันชอบกาแฟไม่ใส่น้ำตาล", "ባቡሩ በስምንት ሰዓት ይነሳል", "🎉🎉", "k" * 130, "ใช้งานอยู่บนเซิร์ฟเวอร์ api"],
+    ids=["Thai", "Amharic", "emoji", "a long token", "Thai and one known word"],
 )
-def test_a_text_the_vocabulary_cannot_spell_gets_no_vector(embedder, text):
-    """B-34: two such texts would have cosine 1.0."""
-    answer = embedder.embed([text])[0]
-    assert (answer.vector, answer.chunks) == (None, 1)
+def test_a_text_the_vocabulary_cannot_spell_gets_the_vector_of_its_words(embedder, text):
+    """B-34: of the model's own vectors two such texts would have cosine 1.0."""
+    [answer], [of_words] = embedder.embed([text]), HashingEmbedder().embed([text])
+    assert np.array_equal(answer.vector, of_words.vector)
+    assert (answer.chunks, answer.spelled, answer.by_words) == (1, True, True)
 
 
 @pytest.mark.parametrize("text", ["Zug um 8", "поезд уходит в восемь", "15", "Done 🎉", "Café naïve", "a\ud800b"])

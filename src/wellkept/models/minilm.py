@@ -1,8 +1,8 @@
 """The default embedder: all-MiniLM-L6-v2, integer-quantised, on the CPU, without a download.
 
 The weights are packaged and used only if their sha256 matches. A text is split into windows of at most 256 pieces;
-window vectors are averaged by length. A text that the vocabulary cannot spell gets no vector, because two such texts
-would look identical.
+window vectors are averaged by length. Two texts that the vocabulary cannot spell would look identical, so such a text
+gets the vector of its words (`wellkept.models.hashing`).
 
 Vectors are identical on every processor, alone and in any batch: products are integer products, each row is scaled
 separately, and rounding removes the remaining differences. Training and quality: `weights/EMBEDDER.md`.
@@ -15,6 +15,7 @@ import json
 import threading
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,19 +27,22 @@ from wellkept.core.judging.calibration import MINILM, Calibration
 from wellkept.core.judging.chatter import ChatterHead
 from wellkept.core.records.vectors import unit
 from wellkept.errors import ModelUnavailable
+from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.onnx import owner, session, verified_bytes
 from wellkept.models.port import Embedded
 from wellkept.models.tokenizer.data_files import DATA
 from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_pieces
 
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
-CHATTER_SHA256 = "3fc5903094e06dc66747ae81d65a3d98c723bf7350961ad72d437156df839d07"
+CHATTER_SHA256 = "840253c2ea241ed720ba67b1e9cee5a2c8e737c0e78c66e9b8a40d89e64da6a0"
 WINDOW = 256
 """Most pieces per window, including the two frame pieces."""
 MAX_WINDOWS = 128
 """Enough for 30,000 characters of a script with one piece per character."""
 UNREADABLE_SHARE = 0.5
 """Share of unknown letters above which a text is unreadable."""
+_BY_WORDS = HashingEmbedder()
+"""For texts that the vocabulary cannot spell, such as Chinese; its vectors have as many components."""
 _BATCH = 16
 _BODY = WINDOW - 2
 _WHAT = "the MiniLM weights"
@@ -124,7 +128,8 @@ def _averaged(
     text: str, windows: Sequence[tuple[int, ...]], vectors: dict[tuple[int, ...], NDArray[np.float64]]
 ) -> Embedded:
     if not windows:
-        return Embedded(vector=None, chunks=1)
+        [of_words] = _BY_WORDS.embed([text])
+        return replace(of_words, spelled=True, by_words=of_words.vector is not None)
     total = sum((len(window) * vectors[window] for window in windows), np.zeros(MiniLmEmbedder.dim))
     return Embedded(vector=unit(total), chunks=len(windows), spelled=_spelled(text))
 

@@ -23,11 +23,14 @@ class Embedded:
         chunks: Windows of the text; above 1 the vector is their mean.
         spelled: True when the embedder reads the text's script only letter by letter. The vector serves recall, but
             nothing is skipped, evolved or merged on its similarity.
+        by_words: True when the embedder cannot read the text and the vector compares words instead. It finds stored
+            texts to compare a new one with; recall does not mix its similarity with those of meaning.
     """
 
     vector: Vector | None
     chunks: int = 1
     spelled: bool = False
+    by_words: bool = False
 
 
 class Embedder(Protocol):

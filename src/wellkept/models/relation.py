@@ -33,8 +33,8 @@ from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
-WEIGHTS_SHA256 = "4cc365e8d9077d933672113b89b7fe160b700df1165f7380b0727c8ee4b6377a"
-CARD_SHA256 = "561e45d1dbfbac9bbfdd71f2468e34a8c25f71729bba9e821dd80e8d6c682ac0"
+WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
+CARD_SHA256 = "0b6f96ed9daa2ccf77553d7900a0f4312258b6a7dcf3cc0458f615fa5b86c283"
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
 Logits: TypeAlias = NDArray[np.float64]

@@ -194,7 +194,8 @@ def with_vectors(
     if item.is_searched:
         degraded += ctx.scale.degraded
     found = _neighbours(ctx, tx, item, near)
-    head = chatter_of(ctx.embedder) if is_plain(item.new, item.policy) and embedded.chunks == 1 else None
+    of_meaning = embedded.chunks == 1 and not embedded.by_words
+    head = chatter_of(ctx.embedder) if of_meaning and is_plain(item.new, item.policy) else None
     return replace(
         evidence,
         chatter=head.read(item.text, embedded.vector) if head is not None else None,

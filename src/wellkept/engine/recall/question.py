@@ -195,7 +195,7 @@ def question(
     min_score = _min_score(options.get("min_score"), weights)
     vectors.fetch([query])
     embedded = vectors.get(query)
-    vector = embedded.vector if embedded is not None else None
+    vector = embedded.vector if embedded is not None and not embedded.by_words else None
     if mode == "semantic" and vector is None:
         weights = _WORDS
     return Question(
