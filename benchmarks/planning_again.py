@@ -2,7 +2,7 @@
 
     python -m benchmarks.planning_again [--stories STORIES.jsonl] [--limit 400] [--json]
 
-One store is written with all models, one by one, and planned twice, each time by a store that was opened anew: under the
+One store is written with all models, one by one, and planned twice, each time by a store opened anew: under the
 policy of the writes, whose readings are used, and under one that differs only in `conflict_days`, so that none is.
 """
 
@@ -22,7 +22,6 @@ from typing import Any
 
 import wellkept
 from benchmarks.corpus import texts
-from benchmarks.report import machine
 from wellkept.policy import Policy
 
 _KEPT = """SELECT count(*), sum(json_extract(record, '$.reading') IS NOT NULL), sum(length(record)),
@@ -45,7 +44,10 @@ def measure(file: Path, writes: Sequence[dict[str, Any]]) -> dict[str, Any]:
             store.remember(**one)
     found: dict[str, Any] = {"writes": len(writes)}
     plans = {}
-    for name, policy in (("kept", Policy()), ("read again", replace(Policy(), conflict_days=Policy().conflict_days + 1))):
+    for name, policy in (
+        ("kept", Policy()),
+        ("read again", replace(Policy(), conflict_days=Policy().conflict_days + 1)),
+    ):
         with wellkept.open(file, policy=policy) as store:
             begun = time.process_time()
             plan = store.plan()
@@ -71,7 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         found = measure(Path(folder) / "store.db", list(_written(chosen.stories, chosen.limit)))
-    print(json.dumps(found, indent=1) if chosen.json else "\n".join(f"{name:>38}  {value}" for name, value in found.items()))
+    print(
+        json.dumps(found, indent=1)
+        if chosen.json
+        else "\n".join(f"{name:>38}  {value}" for name, value in found.items())
+    )
     return 0
 
 

@@ -33,9 +33,7 @@ def digest_of(new: str, older: Iterable[str]) -> str:
     return b64encode(digest.digest()).decode()
 
 
-def reading_of(
-    model: str, new: str, older: Mapping[str, str], told: Mapping[str, Opinion | None]
-) -> Reading | None:
+def reading_of(model: str, new: str, older: Mapping[str, str], told: Mapping[str, Opinion | None]) -> Reading | None:
     """What the journal keeps of one reading; None if there is nothing to keep, or it has more digits than are kept.
 
     Args:
