@@ -112,11 +112,11 @@ def _opinion(numbers: Iterator[int], model: str) -> Opinion | None:
 
 
 def _one(numbers: Iterator[int], model: str) -> Opinion:
-    *shares, less = (_number(numbers) for _ in range(5))
-    found = [number / _DIGITS for number in (*shares, _DIGITS - less)]
-    if not all(0 <= share <= 1 for share in found):
+    found = [_number(numbers) for _ in range(5)]
+    if max(found) > _DIGITS:
         raise ValueError(found)
-    return Opinion(*found, model)
+    same, refines, generalises, conflict = (number / _DIGITS for number in found[:-1])
+    return Opinion(same, refines, generalises, conflict, (_DIGITS - found[-1]) / _DIGITS, model)
 
 
 def _number(numbers: Iterator[int]) -> int:
