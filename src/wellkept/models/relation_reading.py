@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -13,8 +12,6 @@ from numpy.typing import NDArray
 
 from wellkept.core.judging.list_head import ReadTwice
 from wellkept.errors import ModelUnavailable
-from wellkept.models.onnx import session
-from wellkept.models.relation import REINSTALL, UNREADABLE_SHARE, WHAT
 from wellkept.models.tokenizer.lists import LONGEST_PAIR, ListReader, ListRow, fed, in_rows
 from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, FRAME_PIECES, LABELS, MIRROR, Read, logits_of, shares
 from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
@@ -29,22 +26,22 @@ class LoadedModel:
     """A loaded tokenizer, session and settings.
 
     Args:
-        blob: The verified weights.
+        running: The session of the verified weights.
         settings: The verified settings.
         model: Id of the model, for its opinions.
-        where: The file of the weights, for errors.
+        unreadable: Share of unknown letters above which a text gets no opinion.
     """
 
-    def __init__(self, blob: bytes, settings: Mapping[str, Any], *, model: str, where: Path) -> None:
+    def __init__(self, running: Any, settings: Mapping[str, Any], *, model: str, unreadable: float) -> None:
         pieces = minilm_pieces()
         for piece in settings["pieces"]:
             pieces[piece] = len(pieces)
         self._reader = ListReader(Tokenizer(pieces))
-        # Several threads on one short row wait for each other, at 10 to 20 % more CPU; lists are read side by side.
-        self._session: Any = session(blob, what=WHAT, where=where, todo=REINSTALL, exact=True, threads=1)
+        self._session = running
         self._scale = np.asarray(settings["scale"], dtype=np.float64)
         self._bias = np.asarray(settings["bias"], dtype=np.float64)
         self._name = model
+        self._unreadable = unreadable
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """The opinions on pairs."""
@@ -57,7 +54,7 @@ class LoadedModel:
     def opinion(self, old: str, new: str) -> Opinion | None:
         """The opinion on one pair."""
         reads = {text: self._reader.read(text) for text in (old, new)}
-        if not all(_is_legible(read) for read in reads.values()) or not _fits(reads[old], reads[new]):
+        if not all(self._is_legible(read) for read in reads.values()) or not _fits(reads[old], reads[new]):
             return None
         return self._opinion(logits_of(lambda one, other: self._alone(reads[one], reads[other]), old, new))
 
@@ -66,7 +63,7 @@ class LoadedModel:
         # In one order the sums in the network are the same to the last digit.
         older = {text: self._reader.read(text) for text in sorted(set(texts))}
         told, ours = dict.fromkeys(older, None), self._reader.read(new)
-        legible = [text for text in older if _is_legible(older[text])] if _is_legible(ours) else []
+        legible = [text for text in older if self._is_legible(older[text])] if self._is_legible(ours) else []
         for places in in_rows(ours, [older[text] for text in legible]):
             row = self._reader.row(ours, [older[legible[place]] for place in places])
             for place, logits in zip(places, self._run(row), strict=True):
@@ -94,6 +91,9 @@ class LoadedModel:
         values: dict[str, Any] = {label: round(float(share), 4) for label, share in zip(LABELS, told, strict=True)}
         return values | {"model": self._name}
 
+    def _is_legible(self, text: Read) -> bool:
+        return text.unknown <= self._unreadable
+
     def _run(self, row: ListRow) -> Logits:
         """Logits of each candidate's relation, as if it were the newer text."""
         try:
@@ -101,10 +101,6 @@ class LoadedModel:
         except Exception as error:  # onnxruntime errors have no common base class
             raise ModelUnavailable("the relation model failed to run", where=type(error).__name__) from error
         return np.asarray(np.round(logits, 4), dtype=np.float64)
-
-
-def _is_legible(text: Read) -> bool:
-    return text.unknown <= UNREADABLE_SHARE
 
 
 def _fits(one: Read, other: Read) -> bool:
