@@ -39,6 +39,7 @@ from wellkept.types import (
     Match,
     Memory,
     MemoryChange,
+    Reading,
     Reason,
     Stats,
     Update,
@@ -163,6 +164,7 @@ entries = st.builds(
     idempotency_key=texts,
     payload=texts,
     run_id=texts,
+    reading=maybe(st.builds(Reading, model=texts, memory_ids=several(texts), texts=texts, opinions=texts)),
 )
 
 

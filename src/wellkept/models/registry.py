@@ -69,9 +69,10 @@ def load_relation_model(spec: str | None = None) -> RelationModel | None:
     """Load the relation model of a setting.
 
     Args:
-        spec: `auto` (also None or empty): the packaged model, or None if its files are missing or damaged; then only
-            rules decide, results are marked degraded by `relation`, and nothing is skipped on similarity. `packaged`:
-            the model or an error. `none`: rules only.
+        spec: `auto` (also None or empty): the packaged model, or None if its files are missing; then only rules decide,
+            results are marked degraded by `relation`, and nothing is skipped on similarity. Its weights are checked
+            when they are loaded; damaged ones are an outage. `packaged`: the model, checked whole, or an error. `none`:
+            rules only.
 
     Raises:
         ConfigError: The name is unknown.
@@ -93,7 +94,7 @@ def load_relation_model(spec: str | None = None) -> RelationModel | None:
         case "auto":
             model = PackagedRelationModel()
             try:
-                model.check()
+                model.find()
             except ModelUnavailable as error:
                 log.warning("%s; judging by rules alone", error)
                 return None

@@ -26,6 +26,7 @@ from wellkept.types.comparisons import (
     Difference,
     Match,
     Opinion,
+    Reading,
     Reason,
 )
 from wellkept.types.effects import (
@@ -218,6 +219,7 @@ __all__ = [
     "Polarity",
     "Problem",
     "Rationale",
+    "Reading",
     "Reason",
     "RecallMode",
     "RecallOptions",

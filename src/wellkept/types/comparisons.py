@@ -66,6 +66,23 @@ class Opinion:
         }.get(relation, 0.0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the relation model said when it read a new text beside older ones, kept so that nobody asks it again.
+
+    Attributes:
+        model: Version of the model.
+        memory_ids: The memories that were read beside the new text.
+        texts: Digest of the new text and of the older texts; the opinions hold for these texts only.
+        opinions: All opinions to the last digit, packed (`core/judging/kept_opinions.py`).
+    """
+
+    model: str
+    memory_ids: tuple[str, ...]
+    texts: str
+    opinions: str
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The result of comparing a new text with a stored memory.

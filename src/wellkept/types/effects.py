@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from wellkept.types.comparisons import Conflict, Match, Reason
+from wellkept.types.comparisons import Conflict, Match, Reading, Reason
 from wellkept.types.links import Link
 from wellkept.types.memories import Memory
 from wellkept.types.questions import Chance
@@ -59,6 +59,7 @@ class Decision:
             None when the text was stored.
         effects: The effects to apply, in order.
         chances: What the gate thinks of each candidate, where somebody may be asked.
+        reading: What the relation model said of all candidates; None where it was not asked.
     """
 
     outcome: Outcome
@@ -71,3 +72,4 @@ class Decision:
     reasons: tuple[Reason, ...] = ()
     degraded: tuple[Degradation, ...] = ()
     chances: tuple[Chance, ...] = ()
+    reading: Reading | None = None

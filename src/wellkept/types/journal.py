@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from wellkept.types.comparisons import Match, Reason
+from wellkept.types.comparisons import Match, Reading, Reason
 from wellkept.types.effects import Effect
 from wellkept.types.memories import Memory
 from wellkept.types.questions import QuestionRecord
@@ -30,6 +30,7 @@ class JournalEntry:
         dropped: A text that was not stored, as the memory it would have become.
         asks: The question that the entry asks; None where nobody is asked.
         answers: The entry whose question this entry answers; 0 when it is no answer.
+        reading: What the relation model said of all candidates; None where it was not asked.
     """
 
     seq: int = 0
@@ -52,6 +53,7 @@ class JournalEntry:
     run_id: str = ""
     asks: QuestionRecord | None = None
     answers: int = 0
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)

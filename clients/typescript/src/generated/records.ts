@@ -361,6 +361,8 @@ export interface JournalEntry {
   asks: QuestionRecord | null;
   /** The entry whose question this entry answers; 0 when it is no answer. */
   answers: number;
+  /** What the relation model said of all candidates; None where it was not asked. */
+  reading: Reading | null;
 }
 
 /** A memory that was considered and is not in the result. */
@@ -682,6 +684,18 @@ export interface QueuedWrite {
   attempts: number;
   /** The error of the last attempt; empty when there was none. */
   error: string;
+}
+
+/** What the relation model said when it read a new text beside older ones, kept so that nobody asks it again. */
+export interface Reading {
+  /** Version of the model. */
+  model: string;
+  /** The memories that were read beside the new text. */
+  memory_ids: string[];
+  /** Digest of the new text and of the older texts; the opinions hold for these texts only. */
+  texts: string;
+  /** All opinions to the last digit, packed (`core/judging/kept_opinions.py`). */
+  opinions: string;
 }
 
 /** One step of a decision: the rule that fired and its input. */

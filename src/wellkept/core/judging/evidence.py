@@ -25,6 +25,7 @@ from wellkept.types import (
     Memory,
     NewMemory,
     Opinion,
+    Reading,
     Statement,
 )
 
@@ -60,6 +61,7 @@ class Evidence:
         degraded: Parts that could not run.
         contradiction_fn: The caller's own contradiction check.
         opinions: The relation model's opinions by memory id; pairs it cannot read are missing.
+        reading: The same opinions as the journal keeps them; None where the model was not asked.
         bounds: Least probabilities for each action under the policy's risk.
         originals: Raw cosines of the originals of memories that have grown, by memory id, where they were computed.
         outage: True when the relation model failed; the memory is then stored unchecked for a later sweep.
@@ -83,6 +85,7 @@ class Evidence:
     degraded: tuple[Degradation, ...] = ()
     contradiction_fn: ContradictionFn | None = None
     opinions: Mapping[str, Opinion] = field(default_factory=dict)
+    reading: Reading | None = None
     bounds: Bounds = NEVER
     originals: Mapping[str, float] = field(default_factory=dict)
     outage: bool = False

@@ -33,6 +33,7 @@ from wellkept.types import (
     MemoryChange,
     Opinion,
     QuestionRecord,
+    Reading,
     Reason,
     Update,
 )
@@ -278,6 +279,7 @@ def entry_from(plain: Mapping[str, Json], *, effects: tuple[Effect, ...] | None 
     values["effects"] = _each(values, "effects", effect_from) if effects is None else effects
     values["dropped"] = _end(values, "dropped", memory_from)
     values["asks"] = _end(values, "asks", question_from)
+    values["reading"] = _end(values, "reading", reading_from)
     return _made(JournalEntry, values)
 
 
@@ -287,6 +289,11 @@ def question_from(plain: Mapping[str, Json]) -> QuestionRecord:
     values["chances"] = _each(values, "chances", lambda one: _made(Chance, one))
     values["expires_at"] = _time(values, "expires_at")
     return _made(QuestionRecord, values)
+
+
+def reading_from(plain: Mapping[str, Json]) -> Reading:
+    """Decode a reading of the relation model."""
+    return _made(Reading, {**plain, "memory_ids": tuple(plain["memory_ids"])})
 
 
 def _made(record: type[T], values: Mapping[str, Json]) -> T:

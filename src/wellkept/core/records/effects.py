@@ -105,8 +105,10 @@ def scrubbed(entry: JournalEntry, ids: Collection[str]) -> JournalEntry:
 
     Their earlier versions become tombstones; their aliases, links and conflicts are removed. If the entry concerns one
     of them, the refused text and the reason details are removed, because they may quote it. If one was only a match,
-    its title and differences are removed.
+    its title and differences are removed. A reading of it is removed: its digest could confirm a guessed text.
     """
+    if entry.reading is not None and any(one in ids for one in entry.reading.memory_ids):
+        entry = replace(entry, reading=None)
     matched = any(match.memory_id in ids for match in entry.matches)
     concerned = (
         entry.memory_id in ids
@@ -124,6 +126,7 @@ def scrubbed(entry: JournalEntry, ids: Collection[str]) -> JournalEntry:
         reasons=tuple(Reason(reason.rule, "") for reason in entry.reasons),
         matches=tuple(_scrubbed_match(match, ids, whole=concerned) for match in entry.matches),
         payload="" if concerned else entry.payload,  # a short secret could be guessed from its hash
+        reading=None if concerned else entry.reading,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError
 from wellkept.models.port import ListReading
 from wellkept.policy import Risk
-from wellkept.types import Degradation, NewMemory, Opinion
+from wellkept.types import Degradation, NewMemory, Opinion, Reading
 
 if TYPE_CHECKING:
     from wellkept.core.judging.evidence import Evidence, Moment
@@ -39,6 +39,7 @@ class Opinions:
         self._repeatable = getattr(ctx.relation_model, "repeatable", False)
         self._known: dict[Pair, Opinion | None] = {}
         self._listed: dict[Listing, Mapping[str, Opinion | None]] = {}
+        self._kept: dict[str, Reading] = {}
         self.failure: ModelError | None = None
 
     @property
@@ -112,6 +113,22 @@ class Opinions:
                 self._listed[listing] = dict(zip(texts, recent, strict=True))
         return listing in self._listed
 
+    def adopt(self, readings: Iterable[Reading]) -> None:
+        """Use what the journal keeps of this model, so that the same texts are not read again."""
+        if self._model is not None and self._repeatable:
+            self._kept.update((one.texts, one) for one in readings if one.model == self._model.id)
+
+    def reading(self, new: str, texts: Mapping[str, str]) -> Reading | None:
+        """What the journal keeps of the opinions about a new text and these stored texts, by memory id.
+
+        None where the model was not asked, and of a model whose answers are not repeatable.
+        """
+        if self._model is None or not texts or not self.available or not self._repeatable:
+            return None
+        from wellkept.core.judging.kept_opinions import reading_of
+
+        return reading_of(self._model.id, new, texts, self._about(new, texts))
+
     def of(self, new: str, texts: Mapping[str, str]) -> dict[str, Opinion]:
         """Opinions about a new text and these stored texts, by memory id; read together if the model reads lists.
 
@@ -120,21 +137,32 @@ class Opinions:
         """
         if not self.available or not texts:
             return {}
-        known = self._in_a_list(new, texts) if self._reads_lists else self._in_pairs(new, texts)
+        known = self._about(new, texts)
         return {of: told for of, text in texts.items() if (told := known[text]) is not None}
 
-    def _in_a_list(self, new: str, texts: Mapping[str, str]) -> Mapping[str, Opinion | None]:
-        listing = (new, tuple(sorted(set(texts.values()))))
-        if listing not in self._listed:
-            raise UnansweredError(self.ask_lists, (listing,))
-        return self._listed[listing]
+    def _about(self, new: str, texts: Mapping[str, str]) -> Mapping[str, Opinion | None]:
+        older = tuple(sorted(set(texts.values())))
+        told = self._kept_about(new, older) if self._kept else None
+        if told is not None:
+            return dict(zip(older, told, strict=True))
+        return self._in_a_list(new, older) if self._reads_lists else self._in_pairs(new, older)
 
-    def _in_pairs(self, new: str, texts: Mapping[str, str]) -> Mapping[str, Opinion | None]:
-        pairs = [(text, new) for text in texts.values()]
-        missing = tuple(pair for pair in pairs if pair not in self._known)
+    def _kept_about(self, new: str, older: tuple[str, ...]) -> Sequence[Opinion | None] | None:
+        from wellkept.core.judging.kept_opinions import digest_of, opinions_in
+
+        kept = self._kept.get(digest_of(new, older))
+        return None if kept is None else opinions_in(kept, len(older))
+
+    def _in_a_list(self, new: str, older: tuple[str, ...]) -> Mapping[str, Opinion | None]:
+        if (new, older) not in self._listed:
+            raise UnansweredError(self.ask_lists, ((new, older),))
+        return self._listed[new, older]
+
+    def _in_pairs(self, new: str, older: tuple[str, ...]) -> Mapping[str, Opinion | None]:
+        missing = tuple((text, new) for text in older if (text, new) not in self._known)
         if missing:
             raise UnansweredError(self.ask, missing)
-        return {text: self._known[text, new] for text, _ in pairs}
+        return {text: self._known[text, new] for text in older}
 
     def pairs_in(self, missing: Iterable[UnansweredError]) -> set[Pair]:
         """The pairs that these answers of the model will concern."""
@@ -161,8 +189,9 @@ class Opinions:
             degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
             return replace(evidence, unjudged=True, outage=self.failure is not None, degraded=degraded)
         asked = questions(new, evidence, moment)
-        told = self.of(new.content, {memory.id: text_to_read(memory, moment.policy) for memory in asked})
-        return replace(evidence, opinions=told, bounds=bounds, unjudged=not self._silence_decides)
+        texts = {memory.id: text_to_read(memory, moment.policy) for memory in asked}
+        told, reading = self.of(new.content, texts), self.reading(new.content, texts)
+        return replace(evidence, opinions=told, reading=reading, bounds=bounds, unjudged=not self._silence_decides)
 
     def told(self, pairs: Iterable[Pair]) -> dict[Pair, Opinion]:
         """The known opinions on these pairs, without pairs that were not asked about or cannot be read."""

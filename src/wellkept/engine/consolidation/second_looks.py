@@ -2,7 +2,7 @@
 
 The scratch store holds the older memories as the gate would have left them, so that a text that restates a restatement
 stands behind the same head. The decision is the gate's own (`engine.gate.rejudge`): for each memory the relation model
-reads at most eight pairs. Nothing is written.
+reads at most eight pairs, unless the journal keeps what it said of them. Nothing is written.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from wellkept.engine.history.past import Past
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.models.judgements import Judgements
 from wellkept.engine.models.unanswered import UnansweredError, ask_all, until_answered
+from wellkept.errors import Corrupt
 from wellkept.storage.port import Tx
-from wellkept.types import Conflict, ConflictChange, Decision, Filter, Memory, MemoryChange, Vector
+from wellkept.types import Conflict, ConflictChange, Decision, Filter, Memory, MemoryChange, Reading, Vector
 
 _AT_ONCE = 256
 """Memories whose pairs the relation model reads together."""
@@ -40,6 +41,7 @@ class SecondLooks:
         config: The rules of the run.
         wordings: The wordings behind its memories, with their vectors.
         conflicts: All conflicts of the namespace.
+        readings: What the relation model said when the memories were written under this policy.
 
     Attributes:
         asked: Pairs that the relation model was asked about.
@@ -51,12 +53,14 @@ class SecondLooks:
         config: Consolidation,
         wordings: Sequence[tuple[Memory, Vector | None]],
         conflicts: Sequence[Conflict],
+        readings: Sequence[Reading] = (),
     ) -> None:
         # A decision of the whole store asks no judge, like the other findings of a consolidation.
         self._ctx = replace(ctx, judge=None)
         self._config = config
         self._wordings = wordings
         self._conflicts = conflicts
+        self._readings = readings
         self.asked = 0
 
     @classmethod
@@ -67,7 +71,8 @@ class SecondLooks:
         ids = {row.id for row in rows}
         wordings = [row for row in tx.find(Filter(statuses=("wording",))) if row.superseded_by in ids]
         vectors = tx.vectors({row.embedding for row in wordings if row.embedding})
-        return cls(ctx, config, [(row, vectors.get(row.embedding)) for row in wordings], tx.conflicts())
+        known = [(row, vectors.get(row.embedding)) for row in wordings]
+        return cls(ctx, config, known, tx.conflicts(), list(_readings(ctx, tx, rows)))
 
     def looks(
         self, rows: Sequence[Memory], vectors: Mapping[str, Vector], opinions: Opinions, tell: Tell
@@ -83,17 +88,19 @@ class SecondLooks:
         if not opinions.available:
             return ()
         models = Models(Embeddings(self._ctx.embedder), opinions, Judgements(None))
+        opinions.adopt(self._readings)
         vectors = {**vectors, **{row.embedding: vector for row, vector in self._wordings if vector is not None}}
-        self._ask_ahead(_Shelf(self._ctx, rows, self._wordings, vectors), models)
-        shelf = _Shelf(self._ctx, rows, self._wordings, vectors)
+        ahead = self._ask_ahead(_Shelf(self._ctx, rows, self._wordings, vectors, self._conflicts), models)
+        shelf = _Shelf(self._ctx, rows, self._wordings, vectors, self._conflicts)
         parted = apart(self._conflicts, heirs(rows), folding=True)
-        shelf.keep_apart(self._conflicts)
         found = []
         for place, row in enumerate(shelf.in_turn(), start=1):
-            look = self._look(shelf, row, models)
+            look = ahead.get(row.id) or self._look(shelf, row, models)
             if look.head and not shelf.may_fold(row, look.head, parted):
                 look = SecondLook(memory_id=row.id)
             shelf.enter(row, head=look.head)
+            if look.head:
+                ahead = {}  # it was decided without this fold
             if look.head or look.marks:
                 found.append(look)
             if place % _AT_ONCE == 0:
@@ -101,12 +108,13 @@ class SecondLooks:
         outage = opinions.failure is not None or models.vectors.failure is not None
         return () if outage else tuple(found)
 
-    def _ask_ahead(self, shelf: _Shelf, models: Models) -> None:
-        """Read the pairs that most decisions need, many at a time."""
+    def _ask_ahead(self, shelf: _Shelf, models: Models) -> dict[str, SecondLook]:
+        """Read the pairs that most decisions need, many at a time; the looks that needed none, by memory."""
         missing: list[UnansweredError] = []
+        known = {}
         for row in shelf.in_turn():
             try:
-                self._look(shelf, row, models, ahead=True)
+                known[row.id] = self._look(shelf, row, models, ahead=True)
             except UnansweredError as lacking:
                 missing.append(lacking)
             shelf.enter(row)
@@ -114,6 +122,7 @@ class SecondLooks:
                 self._ask(missing, models.opinions)
                 missing = []
         self._ask(missing, models.opinions)
+        return known
 
     def _ask(self, missing: Sequence[UnansweredError], opinions: Opinions) -> None:
         self.asked += len(opinions.pairs_in(missing))
@@ -144,9 +153,12 @@ class _Shelf:
         rows: Sequence[Memory],
         wordings: Sequence[tuple[Memory, Vector | None]],
         vectors: Mapping[str, Vector],
+        conflicts: Sequence[Conflict],
     ) -> None:
         self.past = Past(ctx.namespace, ctx.storage.header())
         self.past.learn(vectors)
+        # The gate sees which pairs somebody has settled.
+        self.past.follow(ConflictChange(None, item) for item in conflicts if item.resolution is not None)
         self._vectors = vectors
         self._rows = rows
         self._wordings = [row for row, _ in wordings]
@@ -168,10 +180,6 @@ class _Shelf:
                 self.enter(wording, head=self._head_of.get(wording.superseded_by, wording.superseded_by))
             yield row
 
-    def keep_apart(self, conflicts: Sequence[Conflict]) -> None:
-        """Let the gate see which pairs somebody has settled."""
-        self.past.follow(ConflictChange(None, item) for item in conflicts if item.resolution is not None)
-
     def may_fold(self, row: Memory, head: str, parted: Mapping[str, set[str]]) -> bool:
         """Whether nothing behind the two is kept apart."""
         there = self._together[head]
@@ -189,6 +197,16 @@ class _Shelf:
             stored = self.past.row(wording)
             if stored is not None:
                 self.past.follow((MemoryChange(stored, replace(stored, superseded_by=head)),))
+
+
+def _readings(ctx: Context, tx: Tx, rows: Sequence[Memory]) -> Iterator[Reading]:
+    """What the journal keeps of the readings of these memories; an entry that cannot be read only saves nothing."""
+    for start in range(0, len(rows), _AT_ONCE):
+        try:
+            entries = tx.journal(memory_ids=[row.id for row in rows[start : start + _AT_ONCE]])
+        except Corrupt:
+            continue
+        yield from (one.reading for one in entries if one.reading is not None and one.policy == ctx.policy.hash)
 
 
 def _is_due(ctx: Context, config: Consolidation, kind: str) -> bool:

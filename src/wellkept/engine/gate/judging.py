@@ -183,7 +183,7 @@ class Judging:
         evidence = self._with_answers(item, evidence, moment)
         self._raise_if_asked(item)
         evidence = replace(evidence, bounds=shifted(evidence.bounds, state_of(tx.asking())))
-        return self._models.judgements.decided(item.new, evidence, moment)
+        return replace(self._models.judgements.decided(item.new, evidence, moment), reading=evidence.reading)
 
     def _put_off(self, tx: Tx, index: int, evidence: Evidence, moment: Moment) -> Decision | None:
         """The decision that leaves an item to be judged later; None where it is judged now, after what waits.

@@ -199,6 +199,7 @@ def _mark(ctx: Context, tx: Tx, one: Waiting, decision: Decision) -> None:
         reasons=(why(one.entry),),
         effects=(MemoryChange(memory, checked),),
         run_id=one.entry.run_id,
+        reading=decision.reading,
     )
     tx.apply(replace(entry, asks=raised(ctx, tx, decision)))
 

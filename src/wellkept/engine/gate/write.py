@@ -308,6 +308,7 @@ class _Gate:
             payload=judges.payload if judges is not None else payload_of(new) if new.idempotency_key else "",
             run_id=self._cause.run_id,
             asks=None if WAITS in decision.degraded else raised(self._ctx, self._tx, decision),
+            reading=decision.reading,
         )
 
 
