@@ -108,7 +108,10 @@ class PlacedStorage:
     def _agree(self) -> None:
         """Check that all databases have one embedder; one without any takes that of the others."""
         headers = {name: storage.header() for name, storage in self.databases().items()}
-        by_embedder = {header.embedder: (name, header) for name, header in headers.items() if header.embedder}
+        by_embedder: dict[str, tuple[str, Header]] = {}
+        for name, header in headers.items():
+            if header.embedder:
+                by_embedder.setdefault(header.embedder, (name, header))
         if len(by_embedder) > 1:
             listed = ", ".join(f"{name!r} has {embedder!r}" for embedder, (name, _) in by_embedder.items())
             raise EmbedderMismatch(
