@@ -180,7 +180,8 @@ def open(
 
     Args:
         url: A path (text or `Path`) or `sqlite:///path` for a file, `postgresql://user@host:port/name` for a
-            database on a server, `memory:` for a store that ends with the process, or your own `Storage`.
+            database on a server, `placement:///path/places.toml` for several of them, `memory:` for a store that
+            ends with the process, or your own `Storage`.
         policy: What the gate does with each kind; the default policy otherwise.
         embedder: `minilm`, `hashing`, the URL of an OpenAI-compatible endpoint, or an `Embedder`;
             by default MiniLM, or the hashing fallback (marked `degraded`) where it cannot be loaded.
@@ -340,7 +341,7 @@ def _kept(url: str | Path | Storage, token: str) -> tuple[Storage, Ledger]:
 
 
 def _storage(url: str, token: str = "") -> Storage:
-    from wellkept.config import is_server
+    from wellkept.config import is_server, table_of_places
     from wellkept.errors import InvalidField, UnknownBackend
 
     scheme, mark, _ = url.partition("://")
@@ -350,19 +351,21 @@ def _storage(url: str, token: str = "") -> Storage:
         from wellkept.storage.memory import DictStorage
 
         return DictStorage()
-    if is_server(url):
+    table = table_of_places(url)
+    if table is not None or is_server(url):
         try:
+            from wellkept.storage.placement import PlacedStorage
             from wellkept.storage.postgres import PostgresStorage
         except ModuleNotFoundError as error:
             raise UnknownBackend(
                 f"the driver {error.name!r} is not installed", where=scheme + "://", todo="Install wellkept[postgres]"
             ) from error
-        return PostgresStorage(url, token=token)
+        return PostgresStorage(url, token=token) if table is None else PlacedStorage(table)
     if mark and scheme != "sqlite":
         raise UnknownBackend(
             f"no backend serves {scheme!r}",
             where=scheme + "://",
-            todo="Use a path, sqlite:///path, postgresql://… or memory:",
+            todo="Use a path, sqlite:///path, postgresql://…, placement:///path or memory:",
         )
     from wellkept.storage.sqlite import SqliteStorage
 

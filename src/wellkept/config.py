@@ -331,6 +331,17 @@ def is_server(db: str) -> bool:
     return db.startswith(("postgresql://", "postgres://"))
 
 
+def table_of_places(db: str) -> Path | None:
+    """The file that says which of several databases a namespace lives in; None for any other address.
+
+    Example:
+        >>> table_of_places("placement:///srv/places.toml").name, table_of_places("agent.db")
+        ('places.toml', None)
+    """
+    head, mark, path = db.partition("placement://")
+    return Path(path) if mark and not head and path else None
+
+
 # --------------------------------------------------------------------------------------------
 # Sources
 

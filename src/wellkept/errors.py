@@ -28,6 +28,7 @@
     │   ├── NotAStore                      a file of another kind
     │   ├── Corrupt                        a truncated or damaged file
     │   ├── Busy                           another writer held the lock for too long
+    │   ├── Elsewhere                      the namespace lives in another database
     │   ├── ReadOnly                       the file or its disk cannot be written
     │   ├── NotPermitted                   the token does not (or no longer) allow this
     │   ├── Full                           no space left
@@ -216,6 +217,18 @@ class Corrupt(StorageError):
 
 class Busy(StorageError):
     """Another writer held the lock for too long; the call may be repeated unchanged."""
+
+
+class Elsewhere(StorageError):
+    """The namespace lives in another of several databases; nothing was read or written.
+
+    Args:
+        database: The name of that database in the table of places.
+    """
+
+    def __init__(self, what: str, *, where: str = "", todo: str = "", database: str = "") -> None:
+        self.database = database
+        super().__init__(what, where=where, todo=todo)
 
 
 class ReadOnly(StorageError):

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -79,22 +80,29 @@ def test_steps_are_numbered_from_one_without_gaps() -> None:
     assert [version for version, _ in migrations()] == list(range(1, len(migrations()) + 1))
 
 
+def alter(connection: psycopg.Connection[Any], change: str, columns: Mapping[str, Sequence[str]]) -> None:
+    """Change columns of tables, which are given by the name of the table."""
+    for table, names in columns.items():
+        for name in names:
+            connection.execute(f"ALTER TABLE wellkept.{table} {change.format(name)}".encode())
+
+
 def test_a_database_of_version_6_is_migrated_with_everything_it_held(
     bare: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is remembered of questions at first; the entries of then ask nothing."""
     with monkeypatch.context() as patch:
         patch.setattr(opening, "migrations", lambda: migrations()[:6])
-        world = World(PostgresStorage(bare))
-        # Today's statements name the columns that are new in versions 7 and 9; the migration makes them anew.
+        kept = PostgresStorage(bare)
+        # Today's statements name the columns that are new in versions 7, 9 and 10; the migration makes them anew.
+        added = {"namespace": ("asking", "moving", "moved"), "journal": ("day",)}
         with psycopg.connect(bare, autocommit=True) as connection:
-            connection.execute("ALTER TABLE wellkept.namespace ADD COLUMN asking text NOT NULL DEFAULT ''")
-            connection.execute("ALTER TABLE wellkept.journal ADD COLUMN day text NOT NULL DEFAULT ''")
+            alter(connection, "ADD COLUMN {} text NOT NULL DEFAULT ''", added)
+        world = World(kept)
         row = world.add(memory("m1"), seed=1)
         world.store.close()
         with psycopg.connect(bare, autocommit=True) as connection:
-            connection.execute("ALTER TABLE wellkept.namespace DROP COLUMN asking")
-            connection.execute("ALTER TABLE wellkept.journal DROP COLUMN day")
+            alter(connection, "DROP COLUMN {}", added)
     with psycopg.connect(bare) as connection:
         assert connection.execute("SELECT max(version) FROM wellkept.migration").fetchone() == (6,)
     store = PostgresStorage(bare)
@@ -115,11 +123,13 @@ def test_a_database_of_version_7_gets_functions_that_do_not_hold_its_tables(
     """What version 7 had, a cluster refused to distribute; names and tokens work as before."""
     with psycopg.connect(bare, autocommit=True) as connection, monkeypatch.context() as patch:
         patch.setattr(opening, "migrations", lambda: migrations()[:7])
-        world = World(PostgresStorage(bare))
-        connection.execute("ALTER TABLE wellkept.journal ADD COLUMN day text NOT NULL DEFAULT ''")
+        kept = PostgresStorage(bare)
+        added = {"namespace": ("moving", "moved"), "journal": ("day",)}
+        alter(connection, "ADD COLUMN {} text NOT NULL DEFAULT ''", added)
+        world = World(kept)
         row = world.add(memory("m1"), seed=1)
         world.store.close()
-        connection.execute("ALTER TABLE wellkept.journal DROP COLUMN day")
+        alter(connection, "DROP COLUMN {}", added)
         assert list(Rules(connection).functions()) != []
     store = PostgresStorage(bare)
     with psycopg.connect(bare, autocommit=True) as connection:

@@ -280,6 +280,7 @@ def keep_up() -> None:
         tx.nearest(np.ones((1, 64), dtype=np.float32), limit=2, statuses=("active",))
         tx.nearest(np.ones((1, 64), dtype=np.float32), limit=2, kinds=("thesis",), statuses=("active",))  # is rare
     storage.exact("default")
+    storage.close_for("default", storage.closed("default"))
     ahead = storage.ahead(embedder="fake/32", dim=32)
     ahead.missing("default", ["none"])
     ahead.keep("default", {"none": np.ones(32, dtype=np.float32)})

@@ -134,10 +134,12 @@ _COMMANDS: Mapping[str, Sequence[Command | Group | Elsewhere]] = {
         Command("migrate", "operating.moving_commands:migrate", own=("namespace",)),
         Group(
             "db",
-            "Manage a store in a PostgreSQL database.",
+            "Manage a store in one or several PostgreSQL databases.",
             (
                 Command("distribute", "operating.db_commands:distribute"),
                 Command("index", "operating.db_commands:index"),
+                Command("move", "operating.place_commands:move"),
+                Command("place", "operating.place_commands:place"),
                 Command("secure", "operating.db_commands:secure"),
             ),
         ),

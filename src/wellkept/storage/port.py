@@ -234,6 +234,40 @@ class Approximating(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """To whom a namespace is closed because of a move.
+
+    Attributes:
+        moving: Name of the database to which it is being moved; writers are refused. Empty without a move.
+        moved: Name of the database in which it lives; everybody is refused. Empty if it is here.
+    """
+
+    moving: str = ""
+    moved: str = ""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """Optional protocol of a backend whose namespaces can be moved to another database while others use them."""
+
+    def closed(self, namespace: str) -> Closed:
+        """To whom the namespace is closed; to nobody if it does not exist."""
+        ...
+
+    def close_for(self, namespace: str, closed: Closed) -> None:
+        """Close or open the namespace, also before it exists; waits for a writer.
+
+        Afterwards `begin` raises a transient `Busy` for writers while it is being moved, and `Elsewhere` for everybody
+        once it was moved.
+        """
+        ...
+
+    def for_moving(self) -> Storage:
+        """The same store for the mover, to which nothing is closed; it shares connections and need not be closed."""
+        ...
+
+
 @runtime_checkable
 class Moving(Protocol):
     """Methods of a transaction beside `Tx`, with which a namespace is moved to another store.

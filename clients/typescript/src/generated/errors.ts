@@ -39,6 +39,9 @@ export class Busy extends StorageError {}
 /** The store's file is truncated or damaged. */
 export class Corrupt extends StorageError {}
 
+/** The namespace lives in another of several databases; nothing was read or written. */
+export class Elsewhere extends StorageError {}
+
 /** The store's vectors come from another embedder; vectors of two embedders are never mixed. */
 export class EmbedderMismatch extends StorageError {}
 
@@ -131,6 +134,7 @@ export const KINDS: Record<string, typeof WellkeptError> = {
   AmbiguousId,
   Busy,
   Corrupt,
+  Elsewhere,
   EmbedderMismatch,
   FrameworkUnavailable,
   Full,

@@ -15,7 +15,7 @@ from wellkept.cli.terminal.fields import kinds
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
-from wellkept.config import is_server
+from wellkept.config import is_server, table_of_places
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, rules_from_toml
 from wellkept.errors import InvalidRules, StorePathError
 from wellkept.types import Plan, RunReport, Scope
@@ -198,7 +198,8 @@ def _folder(run: Session) -> Path | None:
     from wellkept.engine.consolidation.reports import FOLDER
 
     file = run.settings.file
-    if not (is_server(run.settings.db) if file is None else file.is_file()):
+    lasts = is_server(run.settings.db) or table_of_places(run.settings.db) is not None
+    if not (lasts if file is None else file.is_file()):
         return None
     folder = (Path.cwd() if file is None else file.parent) / FOLDER
     try:

@@ -12,9 +12,9 @@ import wellkept
 from wellkept.cli.operating.asking_findings import asking_findings
 from wellkept.cli.operating.findings import Finding, failed, findings_of
 from wellkept.cli.operating.moving_commands import shown as shown_address
-from wellkept.cli.terminal.opening import embedder_for, look_at_database, open_database, open_file
+from wellkept.cli.terminal.opening import embedder_for, look_at_database, open_database, open_file, open_places
 from wellkept.cli.terminal.session import Session
-from wellkept.config import Settings, is_server
+from wellkept.config import Settings, is_server, table_of_places
 from wellkept.engine.models.no_embedder import Unloaded
 from wellkept.engine.upkeep.verifying import verify
 from wellkept.errors import NotPermitted, ReadOnly, WellkeptError
@@ -94,6 +94,8 @@ def of_the_store(run: Session, settings: Settings) -> Iterator[Finding]:
         yield from _in_file(run, settings, settings.file)
     elif is_server(settings.db):
         yield from _in_database(run, settings)
+    elif (table := table_of_places(settings.db)) is not None:
+        yield from _over_databases(run, settings, table)
     else:
         wellkept._storage(settings.db).close()  # raises for an address without a backend
         yield Finding("store", "ok", f"{shown_address(settings.db)} is neither in a file nor in a database")
@@ -119,6 +121,15 @@ def _in_file(run: Session, settings: Settings, file: Path) -> Iterator[Finding]:
 
 # --------------------------------------------------------------------------------------------
 # In a database
+
+
+def _over_databases(run: Session, settings: Settings, table: Path) -> Iterator[Finding]:
+    storage = open_places(table, make=False)
+    run.on_end(storage.close)
+    header = storage.header()
+    names = ", ".join(storage.databases())
+    yield Finding("store", "ok", f"{table}: schema {header.schema}, databases {names}, {header.store_id}")
+    yield from _content_findings(storage, settings)
 
 
 def _in_database(run: Session, settings: Settings) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import wellkept
-from wellkept.config import Settings, default_db, is_server
+from wellkept.config import Settings, default_db, is_server, table_of_places
 from wellkept.engine.models.no_embedder import Unloaded
 from wellkept.errors import NoStore, StorePathError, UnknownBackend, WellkeptError
 from wellkept.models.registry import load_embedder, load_judge
@@ -17,6 +17,7 @@ from wellkept.operations.queued_writes import in_file
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
     from wellkept.models.port import Embedder
+    from wellkept.storage.placement import PlacedStorage
     from wellkept.storage.port import Storage
     from wellkept.storage.postgres import PostgresStorage
     from wellkept.storage.postgres.server.inspection import Look
@@ -39,7 +40,7 @@ def open_store(settings: Settings, *, writes: bool, model: bool, note: Note) -> 
         WellkeptError: The store cannot be opened.
     """
     file = settings.file
-    if file is None and not is_server(settings.db):
+    if file is None and not _lasts(settings.db):
         return _bound(settings.db, settings, configured_embedder(settings))
     try:
         storage = _opened(settings, make=writes)
@@ -97,9 +98,14 @@ def _closing_on_error(storage: Storage) -> Iterator[None]:
         raise
 
 
+def _lasts(db: str) -> bool:
+    """Whether an address that names no file names databases, and no store in memory."""
+    return is_server(db) or table_of_places(db) is not None
+
+
 def _existing(settings: Settings) -> Storage:
     """The storage of an existing store: a file, or a database on a server."""
-    if settings.file is None and not is_server(settings.db):
+    if settings.file is None and not _lasts(settings.db):
         raise StorePathError(
             "a store in memory ends with the process", where=settings.db, todo="Name a store with --db"
         )
@@ -107,7 +113,9 @@ def _existing(settings: Settings) -> Storage:
 
 
 def _opened(settings: Settings, *, make: bool) -> Storage:
-    file = settings.file
+    file, table = settings.file, table_of_places(settings.db)
+    if table is not None:
+        return open_places(table, make=make)
     if file is None:
         return open_database(settings.db, token=settings.token, make=make)
     if not make and not file.exists():
@@ -133,6 +141,26 @@ def open_database(db: str, *, token: str = "", make: bool = True) -> PostgresSto
     except ModuleNotFoundError as error:
         raise _no_driver(error) from error
     return PostgresStorage(db, token=token, make=make)
+
+
+def open_places(table: Path, *, make: bool = True) -> PlacedStorage:
+    """Open the storage of a store over several databases.
+
+    Args:
+        table: The file with the table of places.
+        make: Whether to create the store if none of the databases has one.
+
+    Raises:
+        ConfigError: The table of places is wrong.
+        NoStore: The store does not exist and `make` is not set.
+        UnknownBackend: The driver is not installed.
+        StorageError: Databases cannot be used; names them.
+    """
+    try:
+        from wellkept.storage.placement import PlacedStorage
+    except ModuleNotFoundError as error:
+        raise _no_driver(error) from error
+    return PlacedStorage(table, make=make)
 
 
 def look_at_database(db: str) -> Look:

@@ -127,18 +127,30 @@ def migrate(
     others = tuple(name for name in there.namespaces if name not in names)
     _check_sound(source, names)
     _check_target(here, there, others=() if namespaces else others)
-    foreign = [told for name in names if (told := _foreign(source, target, name))]
-    if foreign:
-        raise _occupied(foreign)
+    if strange := [told for name in names if (told := foreign(source, target, name))]:
+        raise occupied(strange)
     if not dry_run and here.embedder and not there.namespaces:
         target.configure(embedder=here.embedder, dim=here.dim, policy=here.policy)
     moved = []
     for name in names:
-        with source.begin(name, write=False) as tx:  # one snapshot for copy and comparison
-            work = _Copy(tx, target, page=page, progress=progress or _untold)
-            moved.append(work.foreseen() if dry_run else work.done())
+        if not dry_run:
+            moved.append(copy_namespace(source, target, name, page=page, progress=progress))
+            continue
+        with source.begin(name, write=False) as tx:
+            moved.append(_Copy(tx, target, page=page, progress=_untold).foreseen())
     seconds = round(time.monotonic() - started, 3)
     return MoveReport(dry_run=dry_run, embedder=here.embedder, namespaces=tuple(moved), others=others, seconds=seconds)
+
+
+def copy_namespace(
+    source: Storage, target: Storage, name: str, *, page: int = PAGE, progress: Progress | None = None
+) -> Moved:
+    """Copy what the target lacks of one namespace, and compare all of it; arguments and errors are those of `migrate`.
+
+    The target holds an earlier state of the source, or nothing; see `foreign`.
+    """
+    with source.begin(name, write=False) as tx:  # one snapshot for copy and comparison
+        return _Copy(tx, target, page=page, progress=progress or _untold).done()
 
 
 # --------------------------------------------------------------------------------------------
@@ -169,7 +181,7 @@ def _check_sound(source: Storage, names: Iterable[str]) -> None:
 
 def _check_target(here: Header, there: Header, *, others: Sequence[str]) -> None:
     if others:
-        raise _occupied([f"namespace {name!r}" for name in others])
+        raise occupied([f"namespace {name!r}" for name in others])
     if there.namespaces and (there.embedder, there.dim) != (here.embedder, here.dim):
         raise EmbedderMismatch(
             f"the target holds vectors of {there.embedder!r}, the source of {here.embedder!r}",
@@ -178,7 +190,7 @@ def _check_target(here: Header, there: Header, *, others: Sequence[str]) -> None
         )
 
 
-def _foreign(source: Storage, target: Storage, name: str) -> str:
+def foreign(source: Storage, target: Storage, name: str) -> str:
     """Why a namespace of the target cannot be used: its data is not an earlier state of the source."""
     with source.begin(name, write=False) as ours, target.begin(name, write=False) as theirs:
         if not theirs.seq:
@@ -198,7 +210,8 @@ def _mark(entry: JournalEntry) -> tuple[object, ...]:
     return (entry.at, entry.verb, entry.actor, entry.outcome, entry.memory_id, entry.run_id, entry.undoes, entry.policy)
 
 
-def _occupied(things: Sequence[str]) -> StorageError:
+def occupied(things: Sequence[str]) -> StorageError:
+    """The error for a target that holds other data; names at most five of these things."""
     shown = ", ".join(things[:_SHOWN]) + (f" and {len(things) - _SHOWN} more" if len(things) > _SHOWN else "")
     return StorageError(
         f"the target holds other things: {shown}", where="migrate", todo="Name an empty store; nothing was written"

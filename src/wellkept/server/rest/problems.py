@@ -49,6 +49,7 @@ STATUSES: Mapping[type[WellkeptError], int] = {
     errors.InvalidPlan: 409,
     errors.StorageError: 500,
     errors.Busy: 503,
+    errors.Elsewhere: 503,
     errors.ReadOnly: 503,
     errors.NotPermitted: 403,
     errors.Full: 507,

@@ -14,9 +14,9 @@ from typing import TypeVar
 import psycopg
 
 from wellkept.core.records.codec import time_from
-from wellkept.errors import Busy, ConfigError, EmbedderMismatch, NotPermitted, ReadOnly, StorageError
+from wellkept.errors import Busy, ConfigError, Elsewhere, EmbedderMismatch, NotPermitted, ReadOnly, StorageError
 from wellkept.storage.memory_rows import words_version
-from wellkept.storage.port import Insist, Sampled, Usage
+from wellkept.storage.port import Closed, Insist, Sampled, Usage
 from wellkept.storage.postgres import approximate
 from wellkept.storage.postgres.failures import Lost, passing, translated, undone
 from wellkept.storage.postgres.read_transaction import ReadTx
@@ -89,7 +89,7 @@ class PostgresStorage(Bound):
     ) -> None:
         super().__init__()
         self._key = key_of(token) if token else ""
-        self._is_view = False
+        self._is_view = self._is_mover = False
         self._conninfo, self._where = checked_url(url)
         self.busy_seconds = busy_seconds
         # Administration has no statement limit, but the same lock limit.
@@ -309,7 +309,8 @@ class PostgresStorage(Bound):
         """See `Storage.begin`. Writers of two namespaces do not wait for each other.
 
         Raises:
-            Busy: Another writer held the namespace for longer than `busy_seconds`.
+            Busy: Another writer held the namespace for longer than `busy_seconds`, or it is being moved.
+            Elsewhere: The namespace was moved to another database.
             NotPermitted: The token does not allow this in this namespace, or was revoked.
         """
         self._require_token()
@@ -317,6 +318,7 @@ class PostgresStorage(Bound):
             with self._begun("begin.read") as session:
                 session.enter(namespace, READ)
                 reading = ReadTx(session, namespace, self._index, partial(self._latest, namespace))
+                self._refuse_closed(reading, write=False)
                 self._check_model(reading)
                 yield reading
             return
@@ -324,6 +326,7 @@ class PostgresStorage(Bound):
             session.enter(namespace, WRITE)
             self._lock(session, "lock.share")
             tx = WriteTx(session, namespace, self._index, partial(self._latest, namespace))
+            self._refuse_closed(tx, write=True)
             self._check_model(tx)
             yield tx
             tx.finish()
@@ -333,6 +336,50 @@ class PostgresStorage(Bound):
         self._has_written.set()
         self._writing.commits = self.commits() + tx.wrote
         tx.committed()
+
+    def _refuse_closed(self, tx: ReadTx, *, write: bool) -> None:
+        if self._is_mover:
+            return
+        if tx.closed.moved:
+            raise Elsewhere(
+                f"namespace {tx.namespace!r} lives in database {tx.closed.moved!r}",
+                where=self._where,
+                todo="Open it by the table of places: --db placement:///path/places.toml",
+                database=tx.closed.moved,
+            )
+        if write and tx.closed.moving:
+            raise passing(
+                Busy(
+                    f"namespace {tx.namespace!r} is being moved to database {tx.closed.moving!r}; nothing was written",
+                    where=self._where,
+                    todo="Repeat the call; if the move was interrupted, start it again or give it up: "
+                    "wellkept db move NAMESPACE --back",
+                )
+            )
+
+    # ---- moves ----
+
+    def for_moving(self) -> PostgresStorage:
+        """See `Closing.for_moving`."""
+        seen = copy(self)
+        seen._is_mover, seen._is_view = True, True
+        return seen
+
+    def closed(self, namespace: str) -> Closed:
+        """See `Closing.closed`."""
+        self._require_token()
+        with self._begun("begin.read") as session:
+            row = session.row("namespace.closed", {"ns": number_of(namespace)})
+        return Closed() if row is None else Closed(moving=row[0], moved=row[1])
+
+    def close_for(self, namespace: str, closed: Closed) -> None:
+        """See `Closing.close_for`."""
+        self._require_token()
+        with self._write() as session:
+            self._lock(session, "lock.share")
+            said = {"ns": number_of(namespace), "name": namespace, "moving": closed.moving, "moved": closed.moved}
+            session.run("namespace.close", said)
+            session.run("commit")
 
     def _commit(self, session: Session, tx: WriteTx) -> None:
         """Commit; if the answer is lost or tells nothing, find out whether the commit was applied.

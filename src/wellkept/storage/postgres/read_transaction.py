@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wellkept.errors import Corrupt, NotPermitted
+from wellkept.storage.port import Closed
 from wellkept.storage.postgres.approximate import Searcher
 from wellkept.storage.postgres.rows import number_of, prefixed
 from wellkept.storage.postgres.server.isolation import READ
@@ -24,6 +25,7 @@ class ReadTx(reading.ReadTx):
     """One snapshot; see `storage.sql.reading.ReadTx`."""
 
     _session: Session
+    closed: Closed
 
     def _opened(self) -> Opened:
         ns = number_of(self.namespace)
@@ -36,8 +38,9 @@ class ReadTx(reading.ReadTx):
         found, header = self._session.batch([("tx.namespace", {"ns": ns}), ("tx.header", {"ns": ns})])
         return self._checked(next(iter(found.rows), None)), header.rows[0]
 
-    def _checked(self, row: tuple[int, str, str] | None) -> int:
-        seq, name, self._asking = row or (0, self.namespace, "")
+    def _checked(self, row: tuple[int, str, str, str, str] | None) -> int:
+        seq, name, self._asking, moving, moved = row or (0, self.namespace, "", "", "")
+        self.closed = Closed(moving=moving, moved=moved)
         if name != self.namespace:  # hash collision of two names; see `rows.number_of`
             raise Corrupt(
                 f"the names {name!r} and {self.namespace!r} have the same number",

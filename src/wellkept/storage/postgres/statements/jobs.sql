@@ -12,7 +12,7 @@ LOCK TABLE wellkept.migration IN SHARE UPDATE EXCLUSIVE MODE NOWAIT
 INSERT INTO wellkept.job AS j (ns, kind, name, state, due)
 SELECT n.ns, %(kind)s, n.name, 'due', clock_timestamp()
 FROM wellkept.namespace AS n LEFT JOIN wellkept.job AS d ON d.ns = n.ns AND d.kind = %(kind)s
-WHERE n.seq > 0 AND (d.ns IS NULL OR d.state = 'idle' AND (
+WHERE n.seq > 0 AND n.moved = '' AND (d.ns IS NULL OR d.state = 'idle' AND (
   n.seq < d.seq
   OR %(changes)s > 0 AND n.seq - d.seq >= %(changes)s
   OR (%(idle)s OR n.seq <> d.seq) AND d.finished <= clock_timestamp() - make_interval(secs => %(every)s)))

@@ -33,14 +33,19 @@ LOCK TABLE wellkept.namespace IN SHARE ROW EXCLUSIVE MODE
 -- name: lock.patience
 SELECT set_config('lock_timeout', %(wait)s, true) FROM wellkept.namespace WHERE ns = %(ns)s
 -- name: namespace.take
-UPDATE wellkept.namespace SET seq = seq + 1 WHERE ns = %(ns)s RETURNING seq - 1, name, asking
+UPDATE wellkept.namespace SET seq = seq + 1 WHERE ns = %(ns)s RETURNING seq - 1, name, asking, moving, moved
 -- name: namespace.make
 INSERT INTO wellkept.namespace AS n (ns, name, seq) VALUES (%(ns)s, %(name)s, 1)
-ON CONFLICT (ns) DO UPDATE SET seq = n.seq + 1 RETURNING seq - 1, name, asking
+ON CONFLICT (ns) DO UPDATE SET seq = n.seq + 1 RETURNING seq - 1, name, asking, moving, moved
 -- name: namespace.set_seq
 UPDATE wellkept.namespace SET seq = %(seq)s WHERE ns = %(ns)s
 -- name: namespace.note
 UPDATE wellkept.namespace SET asking = %(asking)s WHERE ns = %(ns)s
+-- name: namespace.closed
+SELECT moving, moved FROM wellkept.namespace WHERE ns = %(ns)s
+-- name: namespace.close
+INSERT INTO wellkept.namespace (ns, name, seq, moving, moved) VALUES (%(ns)s, %(name)s, 0, %(moving)s, %(moved)s)
+ON CONFLICT (ns) DO UPDATE SET moving = excluded.moving, moved = excluded.moved
 -- name: namespace.try
 SELECT ns FROM wellkept.namespace WHERE ns = %(ns)s FOR NO KEY UPDATE SKIP LOCKED
 
@@ -52,7 +57,7 @@ SELECT h.store_id, h.model, e.dim, (SELECT max(x.model) FROM wellkept.embedder A
   (SELECT a.model FROM wellkept.approximate AS a WHERE a.ns = %(ns)s)
 FROM wellkept.header AS h JOIN wellkept.embedder AS e ON e.model = h.model
 -- name: tx.namespace
-SELECT seq, name, asking FROM wellkept.namespace WHERE ns = %(ns)s
+SELECT seq, name, asking, moving, moved FROM wellkept.namespace WHERE ns = %(ns)s
 -- name: header.read
 SELECT h.store_id, e.name, e.dim, h.policy, h.created_at
 FROM wellkept.header AS h JOIN wellkept.embedder AS e ON e.model = h.model
@@ -74,7 +79,7 @@ SELECT max(model) + 1, %(embedder)s, %(dim)s FROM wellkept.embedder ON CONFLICT 
 -- name: embedder.known
 SELECT model, dim FROM wellkept.embedder WHERE name = %(embedder)s
 -- name: namespace.names
-SELECT name FROM wellkept.namespace WHERE seq > 0 ORDER BY name
+SELECT name FROM wellkept.namespace WHERE seq > 0 AND moved = '' ORDER BY name
 
 -- Opening --------------------------------------------------------------------------------------
 

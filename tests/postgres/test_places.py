@@ -1,0 +1,419 @@
+"""A store over several databases: where a namespace lives, and moving one without losing or doubling anything."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import wellkept
+from postgres.server import Server
+from wellkept.cli.app import app
+from wellkept.engine.transfer.migrate import migrate
+from wellkept.engine.transfer.move import Database, clean, give_up, move
+from wellkept.engine.verbs.store import MemoryStore
+from wellkept.errors import Busy, ConfigError, Elsewhere, EmbedderMismatch, IllegalTransition, NoStore, StorageError
+from wellkept.storage.placement import PlacedStorage
+from wellkept.storage.placement.table import Table, table_from, text_of
+from wellkept.storage.port import Closed
+from wellkept.storage.postgres import PostgresStorage
+from wellkept.storage.postgres.session import Session
+
+ANA = "acme/ana"
+NAMES = ("one", "two", "three")
+
+
+@dataclass
+class Places:
+    """Databases and the file that names them."""
+
+    file: Path
+    urls: dict[str, str]
+
+    @property
+    def address(self) -> str:
+        return f"placement://{self.file}"
+
+    def write(self, places: str = "", rest: tuple[str, ...] = NAMES, file: Path | None = None) -> Path:
+        file = file or self.file
+        file.write_text(text_of(Table(self.urls, {}, rest)) + places, "utf-8")
+        return file
+
+    def open(self, **more: Any) -> MemoryStore:
+        return wellkept.open(self.address, embedder="hashing", relation_model="none", namespace=ANA, **more)
+
+    def run(self, *words: str) -> Any:
+        return CliRunner().invoke(app, ["--db", self.address, "--embedder", "hashing", *words])
+
+
+@pytest.fixture
+def places(running: Server, tmp_path: Path) -> Iterator[Places]:
+    made = Places(tmp_path / "places.toml", {name: running.database() for name in NAMES})
+    urls = list(made.urls.values())
+    made.write('"acme/" = "one"\n')
+    yield made
+    for url in urls:
+        running.release(url)
+
+
+@pytest.fixture
+def storage(places: Places) -> Iterator[PlacedStorage]:
+    with places.open() as store:
+        for number in range(7):
+            store.remember(f"Shelf {number} of the archive holds the maps of region {number}.")
+    made = PlacedStorage(places.file)
+    yield made
+    made.close()
+
+
+def database(storage: PlacedStorage, name: str) -> Database:
+    return Database(name, storage.at(name))
+
+
+def moved(storage: PlacedStorage, source: str, target: str, page: int = 2) -> Any:
+    def switch() -> None:
+        storage.file.change(lambda table: table.with_place(ANA, target))
+
+    return move(database(storage, source), database(storage, target), ANA, switch=switch, page=page)
+
+
+def held(storage: PlacedStorage) -> dict[str, int]:
+    """The number of journal entries that each database holds of the namespace, open or not."""
+    numbers = {}
+    for name, one in storage.databases().items():
+        with one.for_moving().begin(ANA, write=False) as tx:
+            numbers[name] = tx.seq
+    return numbers
+
+
+# -- the table -------------------------------------------------------------------------------
+
+BASE = '[databases]\none = "postgresql://a/x"\ntwo = "postgresql://b/x"\n'
+WRONG = {
+    "no TOML": ("[databases", "not TOML"),
+    "no database": ("[databases]\n", "no database is named"),
+    "a file": ('[databases]\none = "agent.db"\n', "'one' is no PostgreSQL database"),
+    "another table of places, which could lead back": (
+        '[databases]\none = "placement:///other.toml"\n',
+        "no PostgreSQL database.*no other table",
+    ),
+    "two names for one address": ('[databases]\none = "postgresql://a/x"\ntwo = "postgresql://a/x"\n', "same address"),
+    "a name twice": ('[databases]\none = "postgresql://a/x"\none = "postgresql://b/x"\n', "not TOML"),
+    "a name that is none": ('[databases]\n"a b" = "postgresql://a/x"\n', "no name of a database"),
+    "no text": ("[databases]\none = 1\n", "databases must be a table of texts"),
+    "a place in an unknown database": (BASE + '[places]\n"acme/" = "six"\n', "no database 'six'.*Use one of: one, two"),
+    "a rest in an unknown database": ('rest = ["six"]\n' + BASE, "no database 'six'"),
+    "a rest that is empty": ("rest = []\n" + BASE, "rest must be a list"),
+    "a rest that repeats": ('rest = ["one", "one"]\n' + BASE, "names a database twice"),
+    "a path that is none": (BASE + '[places]\n"/" = "one"\n', "no path of namespaces"),
+    "an unknown key": ("more = 1\n" + BASE, "unknown key 'more'"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_table_is_refused_with_its_reason(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "places.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(ConfigError, match=f"(?s){message}"):
+        PlacedStorage(file)
+
+
+def test_a_missing_table_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file.*nowhere.toml"):
+        wellkept.open(f"placement://{tmp_path}/nowhere.toml", embedder="hashing")
+
+
+PLACES = {
+    "its own entry": (ANA, "two", ANA),
+    "the longest path": ("acme/ben/notes", "one", "acme/ben/"),
+    "a shorter path": ("acme/cleo", "three", "acme/"),
+    "a path does not cover the namespace of its name": ("acme", None, ""),
+    "no entry of a part of a name": ("acmeother", None, ""),
+}
+
+
+@pytest.mark.parametrize(("namespace", "database", "by"), PLACES.values(), ids=PLACES)
+def test_the_nearest_entry_decides(namespace: str, database: str | None, by: str) -> None:
+    urls = {name: f"postgresql://{name}/x" for name in NAMES}
+    table = Table(urls, {"acme/": "three", "acme/ben/": "one", ANA: "two"}, NAMES)
+    place = table.place_of(namespace)
+    assert place.by == by and (database is None or place.database == database)
+    assert table_from(text_of(table), where="test") == table
+
+
+def test_a_further_database_takes_its_share_and_moves_nothing_else() -> None:
+    urls = {name: f"postgresql://{name}/x" for name in (*NAMES, "four")}
+    before, after = Table(urls, {}, NAMES), Table(urls, {}, (*NAMES, "four"))
+    names = [f"team/{number}" for number in range(4_000)]
+    changed = [name for name in names if before.place_of(name) != after.place_of(name)]
+    assert {after.place_of(name).database for name in changed} == {"four"}
+    assert 800 < len(changed) < 1_200
+    assert all(1_100 < sum(before.place_of(one).database == name for one in names) < 1_600 for name in NAMES)
+
+
+# -- opening ---------------------------------------------------------------------------------
+
+
+def test_each_namespace_is_in_the_database_of_its_place_and_nowhere_else(places: Places) -> None:
+    with places.open() as store:
+        store.remember("Ana waters the ferns.")
+        assert store.recall("ferns")[0].memory.content == "Ana waters the ferns."
+        for number in range(12):
+            store.in_namespace(f"team/{number}").remember("Tea is upstairs.")
+        assert len(store.namespaces()) == 13
+        assert store._ctx.storage.verify() == []
+    found: dict[str, list[str]] = {}
+    for name, url in places.urls.items():
+        plain = PostgresStorage(url)
+        for one in plain.header().namespaces:
+            found.setdefault(one, []).append(name)
+        plain.close()
+    table = table_from(places.file.read_text("utf-8"), where="test")
+    assert found == {one: [table.place_of(one).database] for one in found} and len(found) == 13
+    assert found[ANA] == ["one"] and len({at[0] for at in found.values()}) == 3
+
+
+def test_every_database_that_cannot_be_used_is_named_with_its_reason(places: Places) -> None:
+    places.urls |= {"two": "postgresql://127.0.0.1:1/x", "three": "postgresql://127.0.0.1:2/y"}
+    places.write()
+    with pytest.raises(StorageError, match=r"2 of 3 databases cannot be used: 'two': .*127.0.0.1:1.*'three': .*:2"):
+        PlacedStorage(places.file)
+
+
+def test_databases_of_different_embedders_are_refused_and_a_new_one_takes_that_of_the_others(
+    places: Places, running: Server
+) -> None:
+    with places.open() as store:
+        store.remember("Ana waters the ferns.")
+    plain = PostgresStorage(places.urls["two"])
+    assert plain.header().embedder == "hashing-v1/384"
+    plain.configure(embedder="other/3", dim=3, policy="")
+    plain.close()
+    with pytest.raises(EmbedderMismatch, match="'one' has 'hashing-v1/384', 'two' has 'other/3'"):
+        PlacedStorage(places.file)
+
+
+def test_a_reader_makes_no_store(places: Places, running: Server) -> None:
+    places.urls = {name: running.bare() for name in ("one", "two")}
+    places.write(rest=("one", "two"))
+    with pytest.raises(NoStore, match="no such store.*places.toml"):
+        PlacedStorage(places.file, make=False)
+    for url in places.urls.values():
+        running.drop(url)
+
+
+def test_a_namespace_that_is_not_where_the_table_says_is_refused_not_hidden(
+    places: Places, storage: PlacedStorage
+) -> None:
+    places.write('"acme/" = "two"\n')  # edited by hand, without a move
+    for write in (False, True):
+        with pytest.raises(Elsewhere, match="lives in database 'one', and the table of places says 'two'"):
+            with storage.begin(ANA, write=write):
+                pass
+    assert held(storage) == {"one": 7, "two": 0, "three": 0}
+
+
+# -- moving ----------------------------------------------------------------------------------
+
+
+def test_a_moved_namespace_is_complete_and_open_in_one_database_only(places: Places, storage: PlacedStorage) -> None:
+    result = moved(storage, "one", "two")
+    assert (result.done, result.entries, result.source, result.target) == ("moved", 7, "one", "two")
+    assert storage.found_at(ANA) == ["two"] and storage.file.table().place_of(ANA).by == ANA
+    with places.open() as store:
+        assert len(store.list()) == 7
+        store.remember("Ana waters the ferns.")
+    assert held(storage) == {"one": 7, "two": 8, "three": 0}
+    with wellkept.open(places.urls["one"], embedder="hashing", namespace=ANA) as former:
+        with pytest.raises(Elsewhere, match="lives in database 'two'"):
+            former.remember("Written in the old place.")
+    assert clean(database(storage, "one"), database(storage, "two"), ANA).entries == 7
+    assert held(storage) == {"one": 0, "two": 8, "three": 0}
+    moved(storage, "two", "one")
+    assert held(storage)["one"] == 8 and storage.found_at(ANA) == ["one"]
+    assert storage.verify() == []
+
+
+def test_a_process_with_an_old_table_follows_to_the_new_place(
+    places: Places, storage: PlacedStorage, tmp_path: Path
+) -> None:
+    old = places.write('"acme/" = "one"\n', file=tmp_path / "of another machine.toml")
+    with wellkept.open(f"placement://{old}", embedder="hashing", namespace=ANA) as other:
+        other.remember("Ana waters the ferns.")
+        moved(storage, "one", "two")
+        other.remember("The ferns are in the hall.")
+        assert len(other.list()) == 9
+    assert held(storage) == {"one": 8, "two": 9, "three": 0}
+
+
+def test_a_writer_waits_for_the_move_and_is_told_if_it_takes_too_long(places: Places, storage: PlacedStorage) -> None:
+    with places.open() as store:
+        inner = store._ctx.storage
+        assert isinstance(inner, PlacedStorage)
+        storage.at("one").close_for(ANA, Closed(moving="two"))
+        inner.insist = lambda act, kept=int: act()
+        with pytest.raises(Busy, match=r"being moved to database 'two'; nothing was written.*db move NAMESPACE --back"):
+            store.remember("Ana waters the ferns.")
+        assert len(store.list()) == 7  # a reader never waits
+    waiting = places.open()
+    threading.Timer(0.5, lambda: storage.at("one").close_for(ANA, Closed())).start()
+    assert waiting.remember("Ana waters the ferns.").outcome == "created"
+    waiting.close()
+
+
+class Killed(BaseException):
+    """The end of the mover, which nothing in it can catch."""
+
+
+def killing(monkeypatch: pytest.MonkeyPatch, storage: PlacedStorage, after: int) -> Callable[[], int]:
+    """Kill the mover when it has made this many changes: commits, or a new table."""
+    done = 0
+    run, change = Session.run, storage.file.change
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        if done == after:
+            raise Killed
+
+    def counted(self: Session, name: str, parameters: Any = None) -> int:
+        rows = run(self, name, parameters)
+        if name == "commit":
+            count()
+        return rows
+
+    def changed(edit: Any) -> None:
+        change(edit)
+        count()
+
+    monkeypatch.setattr(Session, "run", counted)
+    monkeypatch.setattr(storage.file, "change", changed)
+    return lambda: done
+
+
+def test_a_mover_that_is_killed_after_any_change_goes_on_or_is_given_up(
+    places: Places, storage: PlacedStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after, ends = 0, []
+    while True:
+        after += 1
+        with monkeypatch.context() as patch:
+            killing(patch, storage, after)
+            try:
+                moved(storage, "one", "two")
+                break
+            except Killed:
+                pass
+        assert len(storage.found_at(ANA)) in (1, 2) and held(storage)["one"] == 7
+        source, target = database(storage, "one"), database(storage, "two")
+        try:
+            give_up(source, target, ANA)
+            ends.append("given up")
+            assert held(storage) == {"one": 7, "two": 0, "three": 0}
+        except IllegalTransition:
+            ends.append("finished")
+            if not storage.at("one").closed(ANA).moved:
+                assert moved(storage, "one", "two").done == "finished"
+            assert held(storage) == {"one": 7, "two": 7, "three": 0} and storage.found_at(ANA) == ["two"]
+            moved(storage, "two", "one")
+            clean(target, source, ANA)
+        with places.open() as store:
+            assert store.check("Shelf 0 of the archive holds the maps of region 0.").outcome == "duplicate"
+            assert len(store.list()) == 7
+    assert ends.count("given up") >= 5 and ends.count("finished") >= 2
+    assert storage.found_at(ANA) == ["two"] and storage.verify() == []
+
+
+def test_a_failure_before_the_switch_leaves_the_namespace_open_where_it_was(
+    places: Places, storage: PlacedStorage
+) -> None:
+    plain = PostgresStorage(places.urls["two"])
+    with plain.begin(ANA, write=True) as tx, storage.at("one").begin(ANA, write=False) as ours:
+        tx.restore(ours.journal()[:1])  # type: ignore[attr-defined]
+    with wellkept.open(plain, embedder="hashing", namespace=ANA) as other:
+        other.remember("Something else altogether.")
+    with pytest.raises(StorageError, match="the target holds other things: namespace 'acme/ana'"):
+        moved(storage, "one", "two")
+    assert storage.at("one").closed(ANA) == Closed()
+    with pytest.raises(StorageError, match="open to writers|other things"):
+        moved(storage, "one", "two")
+
+
+def test_nothing_is_lost_or_doubled_while_namespaces_move_under_load(places: Places, storage: PlacedStorage) -> None:
+    names = [f"acme/{number}" for number in range(3)]
+    stop, said, wrong = threading.Event(), {name: [] for name in names}, []
+
+    def write(name: str) -> None:
+        with places.open() as store:
+            own = store.in_namespace(name)
+            while not stop.is_set():
+                text = f"Box {len(said[name])} of {name} is on floor {len(said[name])}."
+                try:
+                    own.remember(text, idempotency_key=text)
+                    said[name].append(text)
+                    stop.wait(0.05)
+                except Exception as error:  # noqa: BLE001 - the assertion below shows it
+                    wrong.append(error)
+                    return
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for source, target in (("one", "two"), ("two", "one")):
+        for name in names:
+            while not said[name]:
+                stop.wait(0.01)
+            switch = lambda: storage.file.change(lambda table: table.with_place(name, target))  # noqa: B023, E731
+            result = move(database(storage, source), database(storage, target), name, switch=switch)
+            assert result.done == "moved"
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    with places.open() as store:
+        for name in names:
+            kept = [memory.content for memory in store.in_namespace(name).list(limit=None)]
+            assert sorted(kept) == sorted(said[name]) and len(kept) > 3
+    assert storage.verify() == []
+
+
+# -- commands --------------------------------------------------------------------------------
+
+
+def test_the_commands_show_set_and_move(places: Places, storage: PlacedStorage) -> None:
+    shown = json.loads(places.run("db", "place", ANA, "--json").stdout)
+    assert shown == {"namespace": ANA, "database": "one", "by": "acme/", "found": ["one"], "moving": ""}
+    told = places.run("db", "place", "beta/", "--in", "three")
+    assert "beta/ lives in three, by the place 'beta/'" in told.stdout
+    refused = places.run("db", "place", "acme/", "--in", "two")
+    assert refused.exit_code == 1 and "would be looked for in 'two', where it is not" in refused.stderr
+    done = json.loads(places.run("db", "move", ANA, "two", "--json").stdout)
+    assert done == {
+        "namespace": ANA, "done": "moved", "source": "one", "target": "two", "entries": 7, "copied_closed": 0
+    }  # fmt: skip
+    assert "lives in two already: 7 entries" in places.run("db", "move", ANA, "two").stdout
+    listed = places.run("db", "place").stdout
+    assert ANA in listed and "postgresql://" in listed
+    assert "the copy of 7 entries in one is removed" in places.run("db", "move", ANA, "--clean").stdout
+    assert "There is no copy to remove" in places.run("db", "move", ANA, "--clean").stdout
+    assert "no move closes it" in places.run("db", "move", ANA, "--back").stderr
+    assert "no database 'four'" in places.run("db", "move", ANA, "four").stderr
+    assert "no namespace 'nobody'" in places.run("db", "move", "nobody", "one").stderr
+    assert "needs one of DATABASE" in places.run("db", "move", ANA).stderr
+
+
+def test_a_move_is_given_up_by_command(places: Places, storage: PlacedStorage) -> None:
+    storage.at("two").close_for(ANA, Closed(moved="one"))
+    migrate(storage.at("one").for_moving(), storage.at("two").for_moving(), namespaces=(ANA,))
+    storage.at("one").close_for(ANA, Closed(moving="two"))
+    assert "moving to two" in places.run("db", "place", ANA).stdout
+    assert "Finish the move, or give it up" in places.run("db", "move", ANA, "--clean").stderr
+    assert "being moved to database 'two'" in places.run("db", "move", ANA, "three").stderr
+    assert "stays in one; the copy of 7 entries in two is removed" in places.run("db", "move", ANA, "--back").stdout
+    assert held(storage) == {"one": 7, "two": 0, "three": 0} and storage.found_at(ANA) == ["one"]
