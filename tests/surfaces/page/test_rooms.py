@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -112,6 +113,23 @@ def test_memories_are_filtered_and_searched(
     store.remember("Coffee is downstairs.", kind="lesson", tags=["kitchen"], source="chat")
     text = Page(browser.http.get("/page/memories", params=query).text).text
     assert found in text and missing not in text
+
+
+def test_the_parts_of_a_score_are_drawn_as_long_as_they_are_large(
+    browser: Browser, store: wellkept.MemoryStore
+) -> None:
+    store.remember("Tea is upstairs.", kind="note", importance=0.8)
+    [hit] = store.recall("where is tea", limit=20, explain=True, touch=False)
+    for path in ("memories", "ask"):
+        raw = browser.http.get(f"/page/{path}", params={"q": "where is tea"}).text
+        drawn = re.findall(r"<li([^>]*)><span>(\w+)</span><svg.*?class=\"fill\" width=\"(\d+)\".*?>(\d+) %</span>", raw)
+        lengths = {name: int(length) for _, name, length, _ in drawn}
+        parts = {"cosine": "meaning", "lexical": "words", "recency": "time", "importance": "importance"}
+        assert lengths == {label: round(100 * hit.parts[name]) for name, label in parts.items() if name in hit.parts}
+        assert {"meaning", "words", "importance"} <= lengths.keys() and lengths["importance"] == 80
+        assert 0 < lengths["words"] <= 100
+        assert [length for _, _, length, _ in drawn] == [told for *_, told in drawn]
+        assert {name for idle, name, *_ in drawn if not idle} == {parts[name] for name in parts if hit.weights.get(name)}
 
 
 def test_the_filters_say_how_many_memories_they_hold(browser: Browser, store: wellkept.MemoryStore) -> None:
