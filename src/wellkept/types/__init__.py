@@ -38,6 +38,7 @@ from wellkept.types.effects import (
 )
 from wellkept.types.journal import (
     JournalEntry,
+    Rightness,
     Version,
 )
 from wellkept.types.links import (
@@ -224,6 +225,7 @@ __all__ = [
     "RecencyBasis",
     "Relation",
     "Resolution",
+    "Rightness",
     "RowChange",
     "RunMode",
     "RunReport",
