@@ -129,7 +129,8 @@ def test_the_parts_of_a_score_are_drawn_as_long_as_they_are_large(
         assert {"meaning", "words", "importance"} <= lengths.keys() and lengths["importance"] == 80
         assert 0 < lengths["words"] <= 100
         assert [length for _, _, length, _ in drawn] == [told for *_, told in drawn]
-        assert {name for idle, name, *_ in drawn if not idle} == {parts[name] for name in parts if hit.weights.get(name)}
+        counted = {parts[name] for name in parts if hit.weights.get(name)}
+        assert {name for idle, name, *_ in drawn if not idle} == counted
 
 
 def test_the_filters_say_how_many_memories_they_hold(browser: Browser, store: wellkept.MemoryStore) -> None:
@@ -140,6 +141,18 @@ def test_the_filters_say_how_many_memories_they_hold(browser: Browser, store: we
     text = browser.get("memories").text
     assert "note (1)" in text and "lesson (1)" in text and "fact (0)" in text
     assert "current (2)" in text and "forgotten (1)" in text and "replaced (0)" in text
+
+
+def test_tags_and_sources_are_offered_with_their_counts_among_the_newest(
+    browser: Browser, store: wellkept.MemoryStore
+) -> None:
+    store.remember("Tea is upstairs.", kind="note", tags=["kitchen", "<b>"], source="chat")
+    store.remember("Coffee is downstairs.", kind="lesson", tags=["kitchen"])
+    page = browser.get("memories", kind="note")
+    assert "Tags of the newest 2: kitchen (2) <b> (1) Sources of the newest 2: chat (1)" in page.text
+    [link] = [attrs["href"] for tag, attrs in page.tags if tag == "a" and "tag=kitchen" in (attrs.get("href") or "")]
+    text = Page(browser.http.get(str(link)).text).text
+    assert "Tea is upstairs" in text and "Coffee" not in text, "the filter on kinds stays"
 
 
 def test_health_and_journal_count_what_each_day_has_decided() -> None:

@@ -1,4 +1,4 @@
-"""Plain chat lines: `Name: text`, with or without a date or time in front; lines without a name continue the turn before them.
+"""Plain chat lines: `Name: text`, with or without a date or time in front; other lines continue the turn before them.
 
 A time is read in ISO order and as messengers write it. Where a file does not show whether the day or the month stands
 first, its dates are left out: a wrong date is worse than none.

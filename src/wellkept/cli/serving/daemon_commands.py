@@ -14,7 +14,7 @@ from wellkept.errors import WellkeptError
 _WITHIN = 20.0
 """Seconds that a daemon may take to get ready, or to end."""
 _PATIENCE = 10.0
-"""Seconds to wait for an answer of a daemon that lives: on a busy machine it forks late. A dead one is noticed at once."""
+"""Seconds to wait for an answer: on a busy machine a daemon answers late. One that has ended is noticed at once."""
 _KEYS = ("pid", "seconds", "idle_minutes", "embedder")
 
 

@@ -9,7 +9,16 @@ from typing import get_args
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import moment
 from wellkept.errors import InvalidField, use_one_of
-from wellkept.types import Answered, Answerer, AnswersReport, AskingReport, ModelAnswers, Question, UndoReport, Rightness
+from wellkept.types import (
+    Answered,
+    Answerer,
+    AnswersReport,
+    AskingReport,
+    ModelAnswers,
+    Question,
+    Rightness,
+    UndoReport,
+)
 
 
 class AskingVerbs:
