@@ -62,6 +62,7 @@ ROUTES: Mapping[str, Route] = {
     "undo_answers": Route("POST", "/v1/answers/undo"),
     "asking": Route("GET", "/v1/asking"),
     "forget_lessons": Route("DELETE", "/v1/asking/lessons"),
+    "judge": Route("POST", "/v1/journal/{entry}/verdict"),
     "record_decision": Route("POST", "/v1/decisions"),
     "record_turn": Route("POST", "/v1/turns"),
     "start_episode": Route("POST", "/v1/episodes"),

@@ -94,6 +94,40 @@ def test_times_are_read_where_they_are_sure(tmp_path: Path, lines: list[str], at
     assert turns(path, "chat")[0].at[:16] == at and turns(path, "chat")[0].speaker == "Ana"
 
 
+@pytest.mark.parametrize(
+    ("line", "speaker", "at", "text"),
+    [
+        ("2026-01-04 Ana: ok thanks", "Ana", "2026-01-04T00:00", "ok thanks"),
+        ("2026-01-04 10:05 Ana: ok thanks", "Ana", "2026-01-04T10:05", "ok thanks"),
+        ("2026-01-04T10:05:09Z Ana: ok thanks", "Ana", "2026-01-04T10:05", "ok thanks"),
+        ("2026-01-04, Ana: ok thanks", "Ana", "2026-01-04T00:00", "ok thanks"),
+        ("2026-01-04: Ana: ok thanks", "Ana", "2026-01-04T00:00", "ok thanks"),
+        ("[2026-01-04] Ana: ok: thanks", "Ana", "2026-01-04T00:00", "ok: thanks"),
+        ("04.01.2026 - Jürgen Groß: Danke dir", "Jürgen Groß", "2026-01-04T00:00", "Danke dir"),
+        ("2026/01/04 アナ：了解です", "アナ", "2026-01-04T00:00", "了解です"),
+        ("2026-01-04 10:05 安娜：好的", "安娜", "2026-01-04T10:05", "好的"),
+        ("2026-01-04 Аня: хорошо, спасибо", "Аня", "2026-01-04T00:00", "хорошо, спасибо"),
+        ("٢٠٢٦-٠١-٠٤ آنا: شكرا لك", "آنا", "2026-01-04T00:00", "شكرا لك"),
+        ("2026-01-04 אנה: תודה רבה", "אנה", "2026-01-04T00:00", "תודה רבה"),
+        ("2026-01-04 10:05 अना: ठीक है", "अना", "2026-01-04T10:05", "ठीक है"),
+        ("2026-01-04 อานา: ขอบคุณ", "อานา", "2026-01-04T00:00", "ขอบคุณ"),
+    ],
+)
+def test_a_date_without_brackets_is_no_part_of_what_is_said(
+    tmp_path: Path, line: str, speaker: str, at: str, text: str
+) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text(f"{line}\n{line}\n", encoding="utf-8")
+    assert recognise(path).name == "chat"
+    assert [(one.speaker, one.at[:16], one.text) for one in turns(path)] == 2 * [(speaker, at, text)]
+
+
+def test_a_date_without_a_name_belongs_to_what_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text("2026-01-04 Ana: We meet twice.\n2026-01-11 and then\n1.2.3 Ana: is a version\n", encoding="utf-8")
+    assert [one.text for one in turns(path, "chat")] == ["We meet twice.\n2026-01-11 and then\n1.2.3 Ana: is a version"]
+
+
 def test_a_bad_line_of_a_log_is_told_with_file_and_line_and_the_others_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, "claude-code")
     whole = path.read_text("utf-8").splitlines(keepends=True)

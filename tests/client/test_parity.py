@@ -146,6 +146,7 @@ STORY: tuple[tuple[str, Step], ...] = (
     ("answers taken back", lambda s: s.undo_answers(since=LONG_AGO, by="person")),
     ("answered as before", lambda s: [s.answer(s.questions(limit=1)[0].id, "new").entry > 0, s.asking().open]),
     ("lessons forgotten", lambda s: s.forget_lessons()),
+    ("judged", lambda s: [s.judge(s.journal()[0].seq, "wrong") > 0, s.judge(s.journal()[0].seq, "wrong")]),
     ("planned", lambda s: s.plan()),
     ("planned narrowly", lambda s: s.plan(scope=Scope(kinds=("semantic",), created_from=LONG_AGO))),
     ("erased", lambda s: s.erase(ids(s)[0])),

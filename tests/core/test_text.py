@@ -216,6 +216,13 @@ def test_search_terms_hold_identifiers_whole_and_in_parts(text: str, terms: list
     assert search_terms(text) == terms
 
 
+def test_a_long_text_has_the_terms_of_its_beginning() -> None:
+    line = "PR#441 läuft x² \u200dne\u0301e 数据库 "
+    assert search_terms(line * 100_000) == (search_terms(line) * 1_000)[:MAX_TERMS]
+    spaceless = "läuft数" * 60_000
+    assert search_terms(spaceless) == (["lauft", "数"] * MAX_TERMS)[:MAX_TERMS]
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60))
 def test_search_terms_hold_no_character_that_full_text_search_would_split_oddly(text: str) -> None:

@@ -126,6 +126,17 @@ def test_a_moved_store_is_the_same_to_the_letter(one: str, other: str, page: int
         assert everything(back, name) == everything(source, name)
 
 
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_sparse_vectors_arrive_as_they_were(one: str, other: str, tmp_path: Path) -> None:
+    """Their length after rounding is not 1, so rounding them once more would change them."""
+    source, target = place(one, tmp_path, "one"), place(other, tmp_path, "two")
+    store = wellkept.open(source, embedder="hashing", relation_model="none", namespace="acme")
+    for text in ("User: I live in Graz now.", "Assistant: The tram runs every ten minutes there."):
+        store.remember(text, kind="note")
+    moved(source, target)
+    assert everything(target, "acme") == everything(source, "acme")
+
+
 @pytest.mark.parametrize("other", PLACES)
 def test_the_same_move_again_changes_nothing(other: str, tmp_path: Path) -> None:
     """I5: a repeated move writes nothing."""

@@ -58,6 +58,7 @@ WRONG: list[tuple[list[str], bytes | None, int, str]] = [
     (["forget", "nothing"], None, 1, "nothing"),
     (["restore", "nothing"], None, 1, "nothing"),
     (["split", "nothing"], None, 1, "nothing"),
+    (["judge", "99", "right"], None, 1, "entry 99 is no decision"),
     (["supersede", "one", "two"], None, 1, "one"),
     (["link", "same", "same"], None, 1, "itself"),
     (["link", "one", "two", "--strict"], None, 1, "one"),

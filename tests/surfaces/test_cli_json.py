@@ -85,6 +85,7 @@ ELSEWHERE = {
     "reflect": "surfaces/test_cli_lifecycle.py::test_reflect_executes_once_and_is_taken_back",
     "replay": "surfaces/test_cli_replay.py::test_json_is_the_whole_report",
     "runs": "surfaces/test_cli_consolidate.py::test_a_run_is_listed_and_taken_back_as_a_whole",
+    "judge": "surfaces/operations/test_parity.py::test_the_table_answers_what_the_command_prints",
     "split": "surfaces/operations/test_parity.py::test_the_table_answers_what_the_command_prints",
     "serve": "surfaces/serving/test_process.py::test_a_server_says_where_it_listens_and_answers_there",
     "work": "surfaces/test_cli_work.py::test_json_is_a_line_for_each_job_with_all_its_keys",

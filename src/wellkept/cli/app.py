@@ -101,6 +101,7 @@ _COMMANDS: Mapping[str, Sequence[Command | Group | Elsewhere]] = {
         Command("restore", "memory.act_commands:restore"),
         Command("split", "memory.act_commands:split"),
         Command("undo", "memory.act_commands:undo"),
+        Command("judge", "memory.act_commands:judge"),
         Command("erase", "memory.act_commands:erase"),
         Command("link", "memory.act_commands:link"),
         Command("unlink", "memory.act_commands:unlink"),

@@ -96,6 +96,7 @@ class AsyncClient(Bound):
     undo_answers = awaited(Client.undo_answers)
     asking = awaited(Client.asking)
     forget_lessons = awaited(Client.forget_lessons)
+    judge = awaited(Client.judge)
     plan = awaited(Client.plan)
     execute = awaited(Client.execute)
     runs = awaited(Client.runs)

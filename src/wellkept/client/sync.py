@@ -256,6 +256,7 @@ class Client(Bound):
     undo_answers = _asking(MemoryStore.undo_answers, record(UndoReport))
     asking = _asking(MemoryStore.asking, record(AskingReport))
     forget_lessons = _asking(MemoryStore.forget_lessons, nothing)
+    judge = _asking(MemoryStore.judge, entry_of)
 
     # ----------------------------------------------------------------------------------------
     # Deferred writes

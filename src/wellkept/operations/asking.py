@@ -18,7 +18,7 @@ from wellkept.operations.parts import Given, Moment
 from wellkept.operations.row import reads, writes
 from wellkept.operations.shapes import answer as shape
 from wellkept.operations.shapes import as_output, shape_of
-from wellkept.types import Answered, Answerer, AskingReport, Question
+from wellkept.types import Answered, Answerer, AskingReport, Question, Rightness
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -53,6 +53,12 @@ class UndoAnswers(Given):
 
     since: Moment | None = Field(None, description="Only answers from this time on. ISO 8601.")
     by: Answerer | None = Field(None, description="Only answers of a person, an agent or a model.")
+
+
+class Judge(inputs.Undo):
+    """A verdict on a decision."""
+
+    verdict: Rightness = Field(description="right: the decision fits. wrong: it does not. unsure: nobody can say.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,5 +160,13 @@ ASKING = (
         scope="admin",
         handler=forget_lessons,
         toolset="none",
+    ),
+    writes(
+        "judge",
+        "Judge a decision",
+        "Say whether a past decision about a write was right, as a person sees it. It changes no memory; the verdicts "
+        "give the error rate of this store.",
+        Judge,
+        outputs.Entry,
     ),
 )

@@ -39,6 +39,7 @@ from wellkept.types.effects import (
 )
 from wellkept.types.journal import (
     JournalEntry,
+    Rightness,
     Version,
 )
 from wellkept.types.links import (
@@ -226,6 +227,7 @@ __all__ = [
     "RecencyBasis",
     "Relation",
     "Resolution",
+    "Rightness",
     "RowChange",
     "RunMode",
     "RunReport",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 from wellkept.types.comparisons import Match, Reading, Reason
 from wellkept.types.effects import Effect
 from wellkept.types.memories import Memory
 from wellkept.types.questions import QuestionRecord
 from wellkept.types.words import Degradation
+
+Rightness: TypeAlias = Literal["right", "wrong", "unsure"]
+"""What somebody says about a past decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -173,6 +175,25 @@ def test_a_daemon_that_does_not_answer_is_not_waited_for(place: Place) -> None:
         hung.listen(1)
         assert place.run(*LIST).stdout == b"No memories\n"
         path.unlink()
+
+
+def test_status_and_stop_wait_for_a_daemon_that_is_held_up(served: Place) -> None:
+    pid = served.pid()
+    os.kill(pid, signal.SIGSTOP)
+    resume = threading.Timer(2.0, os.kill, (pid, signal.SIGCONT))
+    resume.start()
+    try:
+        assert f"process {pid}".encode() in served.run("daemon", "status").stdout
+        os.kill(pid, signal.SIGSTOP)
+        again = threading.Timer(2.0, os.kill, (pid, signal.SIGCONT))
+        again.start()
+        assert served.run("daemon", "stop").stdout == b"Stopped\n"
+        again.join()
+    finally:
+        resume.join()
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    assert not runs(pid)
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,8 @@ SAME: list[tuple[str, Said, Typed]] = [
      lambda known: [known["note"], known["gone"], "example_of", "--strict"]),
     ("unlink", lambda known: {"src": known["note"], "dst": known["old"]}, lambda known: [known["note"], known["old"]]),
     ("undo", lambda known: {"entry": known["entry"]}, lambda known: [str(known["entry"])]),
+    ("judge", lambda known: {"entry": known["entry"], "verdict": "wrong"},
+     lambda known: [str(known["entry"]), "wrong"]),
     ("undo_run", lambda known: {"run_id": known["run"]}, lambda known: ["--run", known["run"]]),
     ("erase", lambda known: {"memory_id": known["gone"]}, lambda known: [known["gone"], "--yes"]),
     ("verify", lambda _: {}, lambda _: []),

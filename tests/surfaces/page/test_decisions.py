@@ -245,6 +245,20 @@ def test_what_was_not_stored_waits_until_somebody_agrees_or_stores_it(
     assert "Nothing waits for you" in page.text and store.journal()[-1].verb == "judge"
 
 
+def test_what_an_import_has_not_stored_waits_with_the_line_that_it_was(
+    browser: Browser, store: wellkept.MemoryStore, tmp_path: Path
+) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text('{"text": "Tea is upstairs."}\n{"text": "ok, thanks"}\n{"text": "Done!"}\n', encoding="utf-8")
+    report = store.import_(lines)
+    assert (report.counts["created"], report.counts["rejected"]) == (1, 2)
+    page = browser.get("inbox", sort="rejected")
+    assert "ok, thanks" in page.text and "Done!" in page.text and "Tea" not in page.text
+    page = browser.press(page, "Store it after all")
+    page = browser.press(page, "Rightly left out")
+    assert active(store) == ["Tea is upstairs.", "Done!"] and "Nothing waits for you" in page.text
+
+
 def test_a_queued_write_that_failed_waits_with_its_reason_and_is_tried_again_or_dropped(
     browser: Browser, store: wellkept.MemoryStore
 ) -> None:

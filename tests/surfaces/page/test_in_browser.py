@@ -55,6 +55,18 @@ const [first] = range.getClientRects();
 const box = text.getBoundingClientRect();
 return { text: text.textContent.trim(), right: first.left - box.left > box.right - first.right + 5 };
 """
+_FIRST_CARD = "return document.querySelector('[data-card]').innerText"
+_FOCUSED_CARD = "return [...document.querySelectorAll('[data-card]')].indexOf(document.activeElement)"
+_WRITER = """
+import select, sys, wellkept
+number = 0
+with wellkept.open(sys.argv[1], embedder="hashing", relation_model="none") as store:
+    while not select.select([sys.stdin], [], [], 0.05)[0]:
+        store.remember(f"Shelf {number} holds box {number * 7}.", kind="thesis")
+        number += 1
+        print(number, flush=True)
+print(number)
+"""
 _SERIOUS = """
 const found = await axe.run(document, { resultTypes: ["violations"] });
 return found.violations.filter((one) => ["serious", "critical"].includes(one.impact))
@@ -108,34 +120,68 @@ def test_from_the_first_visit_to_a_settled_conflict_to_its_undo_by_keys(
         assert active(store) == ["The limit is 0.85.", "The limit is 0.95."]
 
 
-def test_a_plan_is_applied_and_taken_back_while_another_writes(
+@pytest.mark.parametrize(
+    ("key", "resolution", "left"),
+    [
+        ("1", "keep_new", {"The limit is 0.95."}),
+        ("2", "keep_old", {"The limit is 0.85."}),
+        ("3", "keep_both", {"The limit is 0.85.", "The limit is 0.95."}),
+        ("4", "dismissed", {"The limit is 0.85.", "The limit is 0.95."}),
+    ],
+)
+def test_keys_decide_the_card_that_has_the_focus(
+    store: wellkept.MemoryStore, window: Driver, address: str, key: str, resolution: str, left: set[str]
+) -> None:
+    for text in ("The queue holds 10 jobs.", "The queue holds 25 jobs."):
+        store.remember(text, kind="lesson")
+    window.go(f"{address}/inbox")
+    steps = "j" if "limit is" in window.run(_FIRST_CARD) else "jj"
+    window.press(f"{steps}{key}")
+    window.wait("return document.body.innerText.includes('Done:')")
+    assert {text for text in active(store) if "limit" in text} == left
+    assert len([text for text in active(store) if "queue" in text]) == 2
+    assert [one.outcome for one in store.journal() if one.verb == "resolve"] == [resolution]
+
+
+def test_j_and_k_go_from_card_to_card_and_stay_at_the_ends(
     store: wellkept.MemoryStore, window: Driver, address: str
 ) -> None:
     for text in ("The queue holds 10 jobs.", "The queue holds 25 jobs."):
+        store.remember(text, kind="lesson")
+    window.go(f"{address}/inbox")
+    for keys, place in (("j", 0), ("k", 0), ("j", 1), ("j", 1), ("k", 0)):
+        window.press(keys)
+        assert window.run(_FOCUSED_CARD) == place
+
+
+def test_a_plan_is_applied_and_taken_back_while_another_process_writes(
+    store: wellkept.MemoryStore, tmp_path: Path, window: Driver, address: str
+) -> None:
+    for text in ("The queue holds 10 jobs.", "The queue holds 25 jobs."):
         store.remember(text, kind="lesson", on_conflict="ignore")
-    done = threading.Event()
-
-    def write() -> None:
-        for number in range(200):
-            if done.wait(0.05):
-                return
-            store.remember(f"Shelf {number} holds box {number * 7}.", kind="thesis")
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        window.go(f"{address}/health")
-        window.click("button", "Look at a plan")
-        window.wait("return document.querySelector('input[name=action]') !== null")
-        window.click("button", "Apply what is ticked")
-        window.wait("return document.querySelector('h1').textContent === 'Applied'")
-        assert len(store.conflicts()) == 2
-        window.click("button", "Take the whole run back")
-        window.wait("return document.body.innerText.includes('taken back')")
-    finally:
-        done.set()
-        writer.join(30)
-    assert len(store.conflicts()) == 1
+    settings = {"PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(tmp_path / "page.db")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**surroundings(), **settings},
+    ) as writer:  # fmt: skip
+        try:
+            assert writer.stdout is not None and writer.stdout.readline() == "1\n"
+            window.go(f"{address}/health")
+            window.click("button", "Look at a plan")
+            window.wait("return document.querySelector('input[name=action]') !== null")
+            before = len(active(store))
+            window.click("button", "Apply what is ticked")
+            window.wait("return document.querySelector('h1').textContent === 'Applied'")
+            assert len(store.conflicts()) == 2
+            window.click("button", "Take the whole run back")
+            window.wait("return document.body.innerText.includes('taken back')")
+            during = len(active(store)) - before
+        finally:
+            told, _ = writer.communicate("end\n", timeout=60)
+    assert writer.returncode == 0 and during > 0
+    written = {text for text in active(store) if text.startswith("Shelf ")}
+    assert len(written) == int(told.split()[-1]), "each write of the other process is there, and nothing else is"
+    assert len(store.conflicts()) == 1 and store.verify() == ()
 
 
 def test_stored_texts_are_shown_and_never_run(store: wellkept.MemoryStore, window: Driver, address: str) -> None:
@@ -199,7 +245,7 @@ def test_ten_megabytes_and_control_characters_are_shown_as_text(tmp_path: Path, 
         with pytest.raises(InvalidText):
             store.remember("a \x01 b", kind="thesis")  # these no memory can hold
         large = store.remember(text, kind="thesis").id
-        for path in ("memories", f"memories/{large}", "journal"):
+        for path in ("memories", f"memories/{large}", "journal", "ask?q=Start"):
             window.go(f"{address}/page/{path}")
             assert "<b>Start</b>" in window.text() and "⟨U+202E⟩" in window.text(), path
             assert window.run("return document.querySelectorAll('main b').length") == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -114,6 +115,24 @@ def test_memories_are_filtered_and_searched(
     assert found in text and missing not in text
 
 
+def test_the_parts_of_a_score_are_drawn_as_long_as_they_are_large(
+    browser: Browser, store: wellkept.MemoryStore
+) -> None:
+    store.remember("Tea is upstairs.", kind="note", importance=0.8)
+    [hit] = store.recall("where is tea", limit=20, explain=True, touch=False)
+    for path in ("memories", "ask"):
+        raw = browser.http.get(f"/page/{path}", params={"q": "where is tea"}).text
+        drawn = re.findall(r"<li([^>]*)><span>(\w+)</span><svg.*?class=\"fill\" width=\"(\d+)\".*?>(\d+) %</span>", raw)
+        lengths = {name: int(length) for _, name, length, _ in drawn}
+        parts = {"cosine": "meaning", "lexical": "words", "recency": "time", "importance": "importance"}
+        assert lengths == {label: round(100 * hit.parts[name]) for name, label in parts.items() if name in hit.parts}
+        assert {"meaning", "words", "importance"} <= lengths.keys() and lengths["importance"] == 80
+        assert 0 < lengths["words"] <= 100
+        assert [length for _, _, length, _ in drawn] == [told for *_, told in drawn]
+        counted = {parts[name] for name in parts if hit.weights.get(name)}
+        assert {name for idle, name, *_ in drawn if not idle} == counted
+
+
 def test_the_filters_say_how_many_memories_they_hold(browser: Browser, store: wellkept.MemoryStore) -> None:
     gone = store.remember("Tea is upstairs.", kind="note").id
     store.remember("The hall was built by Ana.", kind="note")
@@ -122,6 +141,18 @@ def test_the_filters_say_how_many_memories_they_hold(browser: Browser, store: we
     text = browser.get("memories").text
     assert "note (1)" in text and "lesson (1)" in text and "fact (0)" in text
     assert "current (2)" in text and "forgotten (1)" in text and "replaced (0)" in text
+
+
+def test_tags_and_sources_are_offered_with_their_counts_among_the_newest(
+    browser: Browser, store: wellkept.MemoryStore
+) -> None:
+    store.remember("Tea is upstairs.", kind="note", tags=["kitchen", "<b>"], source="chat")
+    store.remember("Coffee is downstairs.", kind="lesson", tags=["kitchen"])
+    page = browser.get("memories", kind="note")
+    assert "Tags of the newest 2: kitchen (2) <b> (1) Sources of the newest 2: chat (1)" in page.text
+    [link] = [attrs["href"] for tag, attrs in page.tags if tag == "a" and "tag=kitchen" in (attrs.get("href") or "")]
+    text = Page(browser.http.get(str(link)).text).text
+    assert "Tea is upstairs" in text and "Coffee" not in text, "the filter on kinds stays"
 
 
 def test_health_and_journal_count_what_each_day_has_decided() -> None:

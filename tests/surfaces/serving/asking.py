@@ -92,6 +92,10 @@ ASKED: Mapping[str, Asked] = {
     "undo_answers": lambda rng, of: {"by": "agent"} if rng.random() < 0.5 else {},
     "asking": lambda rng, of: {},
     "forget_lessons": lambda rng, of: {},
+    "judge": lambda rng, of: {
+        "entry": rng.randint(max(1, of.entry - 3), of.entry),
+        "verdict": rng.choice(("right", "wrong", "unsure")),
+    },
     "record_decision": lambda rng, of: {"content": of.text(rng), "outcome": "pending"},
     "record_turn": lambda rng, of: {
         "response": of.text(rng),

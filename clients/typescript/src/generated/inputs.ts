@@ -293,6 +293,14 @@ export interface JournalInput {
   after?: number;
 }
 
+/** Input of `judge`. */
+export interface JudgeInput {
+  /** Number of the entry. */
+  entry: number;
+  /** right: the decision fits. wrong: it does not. unsure: nobody can say. */
+  verdict: "right" | "wrong" | "unsure";
+}
+
 /** Input of `link`. */
 export interface LinkInput {
   /** Id the link starts from. */

@@ -16,6 +16,7 @@ import type {
   HistoryInput,
   ImportInput,
   JournalInput,
+  JudgeInput,
   LinkInput,
   ListInput,
   ListNodesInput,
@@ -109,6 +110,7 @@ export const OPERATIONS = {
   history: { method: "GET", path: "/v1/history/{memory_id}", repeat: "always" },
   import: { method: "POST", path: "/v1/import", repeat: "never", media: "application/x-ndjson", text: true },
   journal: { method: "GET", path: "/v1/journal", repeat: "always" },
+  judge: { method: "POST", path: "/v1/journal/{entry}/verdict", repeat: "never" },
   link: { method: "POST", path: "/v1/links", repeat: "always" },
   list: { method: "GET", path: "/v1/memories", repeat: "always" },
   listNodes: { method: "GET", path: "/v1/nodes", repeat: "always" },
@@ -263,6 +265,14 @@ export abstract class Operations {
   /** Journal. Every decision of the store, oldest first, with its reasons. Pass an entry's number to undo. */
   journal(input: JournalInput = {}, options?: CallOptions): Promise<Entries> {
     return this.send(OPERATIONS.journal, input, options);
+  }
+
+  /**
+   * Judge a decision. Say whether a past decision about a write was right, as a person sees it. It changes no
+   * memory; the verdicts give the error rate of this store.
+   */
+  judge(input: JudgeInput, options?: CallOptions): Promise<Entry> {
+    return this.send(OPERATIONS.judge, input, options);
   }
 
   /** Link two memories. Link one memory to another with a relation. Repeating a link changes nothing. */

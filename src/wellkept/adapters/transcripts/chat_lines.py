@@ -1,4 +1,4 @@
-"""Plain chat lines: `Name: text`, with or without a time in front; lines without a name continue the turn before them.
+"""Plain chat lines: `Name: text`, with or without a date or time in front; other lines continue the turn before them.
 
 A time is read in ISO order and as messengers write it. Where a file does not show whether the day or the month stands
 first, its dates are left out: a wrong date is worse than none.
@@ -23,11 +23,12 @@ from wellkept.errors import InvalidInput, InvalidText
 Said: TypeAlias = "Turn | InvalidInput"
 Order: TypeAlias = Literal["day", "month", ""]
 _STAMP = re.compile(
-    r"[\u200e\u200f\ufeff]*\[?(?P<date>\d{1,4}[-./]\d{1,2}[-./]\d{1,4})[,T \u202f]{1,2}"
-    r"(?P<time>\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?[ \u202f]?(?P<half>[AaPp]\.?[Mm]\.?)?"
-    r"(?P<zone>Z|[+-]\d{2}:?\d{2})?\]?\s{0,3}(?:[-\u2013]\s{1,3})?"
+    r"[\u200e\u200f\ufeff]*\[?(?P<date>\d{1,4}[-./]\d{1,2}[-./]\d{1,4})"
+    r"(?:[,T \u202f]{1,2}(?P<time>\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?[ \u202f]?(?P<half>[AaPp]\.?[Mm]\.?)?"
+    r"(?P<zone>Z|[+-]\d{2}:?\d{2})?|(?=[],:\uff1a\s]))\]?[,:\uff1a]?\s{0,3}(?:[-\u2013]\s{1,3})?"
 )
 _NAME = re.compile(r"\s{0,3}(?P<name>[^\W\d_][^:\uff1a\n]{0,59})(?::\s+|\uff1a\s*)(?=\S)")
+_YEAR = re.compile(r"\d{4}")
 _MOST_PEEKED = 200
 _MOST_WORDS = 4
 
@@ -47,9 +48,7 @@ def is_chat(data: bytes) -> bool:
     spoken = read = 0
     for _, raw in numbered(lines_of(data), ""):
         read += 1
-        text = raw[:1_000].decode("utf-8", "replace")
-        stamp = _STAMP.match(text)
-        spoken += bool(_name(text[stamp.end() :] if stamp else text, is_stamped=stamp is not None))
+        spoken += bool(_said(raw[:1_000].decode("utf-8", "replace"))[1])
         if read >= _MOST_PEEKED:
             break
     return spoken >= 2 and spoken * 4 >= read
@@ -82,9 +81,7 @@ def turns(files: Files) -> Iterator[Said]:
 
 
 def _take(begun: list[_Line], number: int, text: str) -> None:
-    stamp = _STAMP.match(text)
-    rest = text[stamp.end() :] if stamp else text
-    found = _name(rest, is_stamped=stamp is not None)
+    stamp, found = _said(text)
     if found:
         name, said = found
         begun.append(_Line(number, name, stamp, [said]))
@@ -93,6 +90,17 @@ def _take(begun: list[_Line], number: int, text: str) -> None:
     elif stamp is None:
         begun.append(_Line(number, "", None, [text]))
     # A line with a time and without a name is a notice of the messenger.
+
+
+def _said(text: str) -> tuple[re.Match[str] | None, tuple[str, str] | None]:
+    """When a line was said, by whom, and what; a date alone counts only with all of its year and in front of a name."""
+    stamp = _STAMP.match(text)
+    if stamp and not stamp.group("time") and not _YEAR.search(stamp.group("date")):
+        stamp = None
+    found = _name(text[stamp.end() :] if stamp else text, is_stamped=stamp is not None)
+    if stamp and not found and not stamp.group("time"):
+        return None, None
+    return stamp, found
 
 
 def _name(text: str, *, is_stamped: bool) -> tuple[str, str] | None:
@@ -128,7 +136,7 @@ def _moment(stamp: re.Match[str], order: Order) -> str:
         month, day = (month, day) if order == "day" else (day, month)
     else:
         return ""
-    hour, minute, second, *_ = (int(part) for part in f"{stamp.group('time')}:0".split(":"))
+    hour, minute, second, *_ = (int(part) for part in f"{stamp.group('time') or '0:0'}:0".split(":"))
     half = (stamp.group("half") or "").lower()[:1]
     if half and 1 <= hour <= 12:
         hour = hour % 12 + (12 if half == "p" else 0)

@@ -106,8 +106,12 @@ def request(kind: bytes, *fields: bytes) -> bytes:
     return len(body).to_bytes(4, "big") + body
 
 
-def connect(path: str) -> socket.socket:
+def connect(path: str, *, patience: float | None = None) -> socket.socket:
     """A connection to the daemon at a socket.
+
+    Args:
+        path: The socket.
+        patience: Seconds to wait for the connection and for each answer; `PATIENCE` when None.
 
     Raises:
         OSError: There is none, or it is not to be trusted.
@@ -120,7 +124,7 @@ def connect(path: str) -> socket.socket:
         raise PermissionError(reason)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.settimeout(PATIENCE)
+        connection.settimeout(PATIENCE if patience is None else patience)
         connection.connect(path)
         if not place.peer_is_us(connection):
             raise PermissionError("the daemon runs as another user")

@@ -15,7 +15,7 @@ from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
 from wellkept.engine.base.inputs import moment
 from wellkept.operations.undone import Change, changes_of, stored
-from wellkept.types import Answerer
+from wellkept.types import Answerer, Rightness
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,16 @@ def split(run: Session, memory_id: IdArgument) -> None:
     """Make a wording a memory of its own, because it says something else than its head."""
     entry = run.store(model=False).split(memory_id)
     run.show({"entry": entry}, lambda: [f"Split; `wellkept undo {entry}` undoes this"])
+
+
+def judge(
+    run: Session,
+    entry: int = argument(metavar="ENTRY", min=1, help="Number of the journal entry that decided a write."),
+    verdict: Rightness = argument(metavar="VERDICT", help="right, wrong or unsure."),
+) -> None:
+    """Say whether a past decision was right; the page shows the error rate that follows."""
+    made = run.store(model=False).judge(entry, verdict)
+    run.show({"entry": made}, lambda: ["Stored" if made else "That stands already"])
 
 
 def erase(

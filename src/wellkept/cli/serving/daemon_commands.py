@@ -13,6 +13,8 @@ from wellkept.errors import WellkeptError
 
 _WITHIN = 20.0
 """Seconds that a daemon may take to get ready, or to end."""
+_PATIENCE = 10.0
+"""Seconds to wait for an answer: on a busy machine a daemon answers late. One that has ended is noticed at once."""
 _KEYS = ("pid", "seconds", "idle_minutes", "embedder")
 
 
@@ -102,7 +104,7 @@ def _state() -> dict[str, str | float] | None:
 def _asked(kind: bytes) -> bytes:
     """What the daemon answers; nothing when there is none."""
     try:
-        with connect(place.socket_path()) as connection:
+        with connect(place.socket_path(), patience=_PATIENCE) as connection:
             connection.sendall(request(kind))
             parts = []
             while part := connection.recv(4096):

@@ -113,6 +113,10 @@ def outcome_of(memory: Memory) -> str:
     return "" if told is None else str(told)
 
 
+_LONG = 100_000
+"""Characters from which a text is not indexed by its words."""
+
+
 class _Shelf:
     """Index of the groups by text and kind, so that a hit is not compared with every group."""
 
@@ -152,7 +156,8 @@ class _Shelf:
         self._partners.setdefault(other, []).append(one)
 
     def _marks(self, memory: Memory) -> list[tuple[str, str]]:
-        marks = [("canonical", canonical(memory.content))]
+        # A canonical form takes time in proportion to its text; long texts are compared only with each other.
+        marks = [("canonical", canonical(memory.content) if len(memory.content) <= _LONG else "")]
         return [*marks, ("kind", memory.kind)] if memory.kind in self._by_words else marks
 
 

@@ -56,7 +56,9 @@ def packed(groups: Sequence[Group], spec: PackSpec) -> Pack:
     there = [
         group
         for group in groups
-        if any(row.id in ids or canonical(row.content) in texts for hit in group.members for row in _rows(hit))
+        if any(
+            row.id in ids or (texts and canonical(row.content) in texts) for hit in group.members for row in _rows(hit)
+        )
     ]
     wanted = [group for group in groups if group not in there]
     chosen: list[_Item] = []

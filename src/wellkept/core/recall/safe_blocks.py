@@ -84,9 +84,9 @@ def listed_decisions(memories: Sequence[Memory]) -> str:
 
 
 def _seen(line: str) -> str:
-    if line.isascii() and line.isprintable():
+    if line.isprintable():  # what is removed or replaced is not
         return line
-    return "".join(map(_harmless, line))
+    return line.translate({ord(char): _harmless(char) for char in set(line) if not char.isprintable()})
 
 
 def _harmless(char: str) -> str:

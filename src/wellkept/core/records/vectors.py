@@ -20,6 +20,8 @@ whole.
 """
 
 _STORED = np.dtype("<f2")
+_SAME = 2.0**-22
+"""Components that differ less, differ by the rounding of float32 only."""
 
 
 def cosine(a: NDArray[Any], b: NDArray[Any], *, dims: int = COMPARISON_DIMS) -> float:
@@ -87,13 +89,27 @@ def unit(v: NDArray[Any]) -> Vector:
 def quantise(v: NDArray[Any]) -> bytes:
     """A unit vector as stored bytes: little-endian float16.
 
+    A vector that `restore` gave is stored as it was, so a copy of a store has the vectors of the store. Rounding alone
+    does not do that: the rounded components of a sparse vector may all be too large or too small, and their length 1
+    is made anew when they are read.
+
     Raises:
         ValueError: Not a vector, not finite, or longer than 1.
     """
     values = _finite(v)
-    if float(np.max(np.abs(values))) > 1.001:
+    at = int(np.argmax(np.abs(values)))
+    if abs(values[at]) > 1.001:
         raise ValueError("only vectors of unit length are stored")
-    return values.astype(_STORED).tobytes()
+    rounded = values.astype(_STORED)
+    nearest = rounded[at]
+    if not nearest:
+        return rounded.tobytes()
+    # Rounding changes the length by less than one step of the largest component, so one of three was stored.
+    for largest in (nearest, np.nextafter(nearest, _STORED.type(2)), np.nextafter(nearest, _STORED.type(-2))):
+        stored = (values * (float(largest) / values[at])).astype(_STORED)
+        if np.max(np.abs(unit(stored) - values)) < _SAME:
+            return stored.tobytes()
+    return rounded.tobytes()
 
 
 def restore(blob: bytes | bytearray | memoryview) -> Vector:

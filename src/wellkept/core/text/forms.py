@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 from wellkept.core.lexicon import in_all_languages
@@ -382,6 +383,9 @@ _TERM = re.compile(rf"(?P<run>[{UNSPACED}]+)|(?P<chunk>[^\W{UNSPACED}](?:[^\s{UN
 _SPLIT = re.compile(r"[^\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff]+")
 _CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _LATIN_MARKS = re.compile("[\u0300-\u0305\u0307-\u036f]")
+_PIECE = 1 << 16
+_BEFORE_A_WORD = re.compile(r" (?=[A-Za-z])")
+"""Nothing that a rule of `fold` looks at reaches across such a space."""
 _SPECIAL_NAMES = {"c++": "cplusplus", "c#": "csharp", "f#": "fsharp", "g++": "gplusplus"}
 
 
@@ -399,7 +403,7 @@ def search_terms(text: str) -> list[str]:
         ['数据', '据库']
     """
     terms: list[str] = []
-    for found in _TERM.finditer(fold(text)):
+    for found in (found for piece in _pieces(text) for found in _TERM.finditer(fold(piece))):
         run = found.group("run")
         if run:
             terms += [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
@@ -409,6 +413,15 @@ def search_terms(text: str) -> list[str]:
         if len(terms) >= MAX_TERMS:
             break
     return [term[:MAX_TERM_LENGTH] for term in terms[:MAX_TERMS]]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A long text in pieces that can be folded one by one: the beginning of a very long one has enough terms."""
+    at = 0
+    while len(text) - at > 2 * _PIECE and (cut := _BEFORE_A_WORD.search(text, at + _PIECE)):
+        yield text[at : cut.start()]
+        at = cut.end()
+    yield text[at:]
 
 
 def _chunk_terms(chunk: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 
 from wellkept.core.text.forms import UNSPACED
 
@@ -23,8 +24,9 @@ def estimate_tokens(text: str) -> int:
     """
     if text.isascii():
         return -(-len(text) // 4)
-    whole = len(_WHOLE.findall(text))
-    plain = sum(map(_is_latin, text))
+    counts = Counter(text)
+    whole = sum(count for char, count in counts.items() if _WHOLE.match(char))
+    plain = sum(count for char, count in counts.items() if _is_latin(char))
     quarters = whole * _QUARTERS["whole"] + plain * _QUARTERS["latin"]
     return -(-(quarters + (len(text) - whole - plain) * _QUARTERS["other"]) // 4)
 

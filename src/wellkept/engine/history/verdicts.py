@@ -9,16 +9,15 @@ import random
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import NamedTuple, get_args
 
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import writing
 from wellkept.errors import InvalidField, NotFound
 from wellkept.storage.port import Tx
-from wellkept.types import JournalEntry, Reason
+from wellkept.types import JournalEntry, Reason, Rightness
 
-Verdict: TypeAlias = Literal["right", "wrong", "unsure"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+VERDICTS: tuple[Rightness, ...] = get_args(Rightness)
 JUDGED = ("created", "duplicate", "restated", "evolved", "superseded", "reused", "rejected")
 """Outcomes of writes; whoever undoes or settles something needs no check."""
 _WRITES = ("remember", "remember_many", "import", "flush", "record_decision", "record_turn", "start_episode")
@@ -42,7 +41,7 @@ class Stratum:
 class Said(NamedTuple):
     """What somebody said about a decision, and the outcome of the decision."""
 
-    verdict: Verdict
+    verdict: Rightness
     outcome: str
 
 
@@ -65,7 +64,7 @@ def draw(ctx: Context, count: int, *, seed: str) -> list[JournalEntry]:
     return drawn[:count]
 
 
-def verdict_of(text: str) -> Verdict:
+def verdict_of(text: str) -> Rightness:
     """A verdict given as text.
 
     Raises:
@@ -81,12 +80,12 @@ def verdict_of(text: str) -> Verdict:
     return found
 
 
-def judge(ctx: Context, verdicts: Mapping[int, Verdict]) -> int:
+def judge(ctx: Context, verdicts: Mapping[int, Rightness]) -> int:
     """Store verdicts; what is stored already changes nothing.
 
     Args:
         ctx: The store.
-        verdicts: Verdict by the number of the journal entry.
+        verdicts: Rightness by the number of the journal entry.
 
     Returns:
         The number of the new entry; 0 if nothing was new.
@@ -124,7 +123,7 @@ def strata(ctx: Context) -> list[Stratum]:
     return [Stratum(name, sizes[name], right[name] + wrong[name], wrong[name]) for name in JUDGED if sizes[name]]
 
 
-def _judge(ctx: Context, tx: Tx, verdicts: Mapping[int, Verdict]) -> int:
+def _judge(ctx: Context, tx: Tx, verdicts: Mapping[int, Rightness]) -> int:
     decisions = {one.seq: one.outcome for one in tx.journal(seqs=verdicts) if is_judged(one)}
     unknown = next((seq for seq in verdicts if seq not in decisions), None)
     if unknown is not None:

@@ -9,11 +9,20 @@ from typing import get_args
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import moment
 from wellkept.errors import InvalidField, use_one_of
-from wellkept.types import Answered, Answerer, AnswersReport, AskingReport, ModelAnswers, Question, UndoReport
+from wellkept.types import (
+    Answered,
+    Answerer,
+    AnswersReport,
+    AskingReport,
+    ModelAnswers,
+    Question,
+    Rightness,
+    UndoReport,
+)
 
 
 class AskingVerbs:
-    """Verbs about writes that the gate could not decide; inherited by `MemoryStore`."""
+    """Verbs about writes that the gate could not decide, or that somebody judges; inherited by `MemoryStore`."""
 
     _ctx: Context
 
@@ -153,3 +162,30 @@ class AskingVerbs:
         from wellkept.engine.asking import listing
 
         listing.forget_lessons(self._ctx)
+
+    def judge(self, entry: int, verdict: Rightness) -> int:
+        """Say whether a past decision about a write was right; the verdicts give the error rate of this store.
+
+        A verdict changes no memory. A new one about the same decision replaces it.
+
+        Args:
+            entry: Number of the journal entry that decided the write.
+            verdict: `right`, `wrong` or `unsure`.
+
+        Returns:
+            The journal entry of the verdict; 0 when it stands already.
+
+        Raises:
+            InvalidField: The verdict is none of the three.
+            NotFound: The entry does not exist, or is no decision about a write.
+
+        Example:
+            >>> import wellkept
+            >>> with wellkept.open("memory:", embedder="hashing") as store:
+            ...     made = store.remember("Tea is upstairs.")
+            ...     store.judge(made.entry, "right"), store.judge(made.entry, "right")
+            (2, 0)
+        """
+        from wellkept.engine.history import verdicts
+
+        return verdicts.judge(self._ctx, {entry: verdicts.verdict_of(verdict)})

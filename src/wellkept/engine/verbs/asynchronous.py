@@ -120,6 +120,7 @@ class AsyncMemoryStore:
     undo_answers = _in_thread(MemoryStore.undo_answers)
     asking = _in_thread(MemoryStore.asking)
     forget_lessons = _in_thread(MemoryStore.forget_lessons)
+    judge = _in_thread(MemoryStore.judge)
     reflect = _in_thread(MemoryStore.reflect)
     decay = _in_thread(MemoryStore.decay)
     replay = _in_thread(MemoryStore.replay)

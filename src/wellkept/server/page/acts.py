@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 from starlette.responses import Response
 
-from wellkept.engine.history.verdicts import judge
 from wellkept.errors import InvalidField, NotFound
 from wellkept.server.page.frame import Visit
 
@@ -79,7 +78,7 @@ def _erase(visit: Visit) -> int:
 
 def _agree(visit: Visit) -> int:
     """Say that a text was rightly not stored."""
-    judge(visit.store("write")._ctx, {_whole(visit.sent("entry")): "right"})
+    visit.run("judge", entry=_whole(visit.sent("entry")), verdict="right")
     return 0
 
 

@@ -17,6 +17,7 @@ from wellkept.engine.base.secrets import new_secret
 from wellkept.engine.history import verdicts
 from wellkept.engine.history.verdicts import Stratum
 from wellkept.server.page.frame import Visit, memories_by_id
+from wellkept.types import Rightness
 
 DRAWN = 20
 _MOST_PAIRS = 5_000
@@ -136,9 +137,9 @@ def _checked(visit: Visit) -> dict[str, Any]:
     return {"acts": acts, "open": report.open}
 
 
-def _sent(visit: Visit) -> dict[int, verdicts.Verdict]:
+def _sent(visit: Visit) -> dict[int, Rightness]:
     """The verdicts of the form, by entry."""
-    found: dict[int, verdicts.Verdict] = {}
+    found: dict[int, Rightness] = {}
     for name, values in visit.form.items():
         number = name.removeprefix("v")
         if name.startswith("v") and number.isascii() and number.isdecimal() and len(number) < 18:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import Response
 
 from wellkept.server.page.frame import PAGE, Visit
+from wellkept.types import Filter
 
 STATUSES = (("active", "current"), ("superseded", "replaced"), ("archived", "forgotten"), ("wording", "wordings"))
 PARTS = (("cosine", "meaning"), ("lexical", "words"), ("recency", "time"), ("importance", "importance"))
 _END = "9999-12-31T00:00:00Z"
 _BAR = 100
+COUNTED = 500
+"""Newest memories whose tags and sources are counted: counting those of all would read a large store for each look."""
+_MOST_OFFERED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +39,39 @@ class Bar:
 def show(visit: Visit) -> Response:
     """A page of memories, or the hits of a search."""
     query = visit.asked("q")
-    kinds, held = _counts(visit)
+    kinds, held, offered = _counts(visit)
     filters = {name: visit.asked(name) for name in ("kind", "tag", "source", "status", "since", "until")}
-    values: dict[str, Any] = {"query": query, "kinds": kinds, "filters": filters}
+    values: dict[str, Any] = {"query": query, "kinds": kinds, "filters": filters, "offered": offered}
     values["statuses"] = [(name, label, held.get(name, 0)) for name, label in STATUSES]
     part = "hits" if query else "page"
     values |= {"hits": None, "page": None, part: _hits(visit, query, filters) if query else _page(visit, filters)}
     return visit.show("memories.html", **values)
 
 
-def _counts(visit: Visit) -> tuple[dict[str, int], Mapping[str, int]]:
-    """Current memories by kind, all of the policy's kinds and those that occur; and memories by status."""
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The most frequent tags and sources of the newest memories, with their counts.
+
+    Attributes:
+        among: How many memories were counted, at most `COUNTED`.
+    """
+
+    tags: list[tuple[str, int]]
+    sources: list[tuple[str, int]]
+    among: int
+
+
+def _counts(visit: Visit) -> tuple[dict[str, int], Mapping[str, int], Offered]:
+    """Current memories by kind, all of the policy's kinds and those that occur; memories by status; tags, sources."""
     store = visit.store()
     with store._ctx.storage.begin(store.namespace, write=False) as tx:
         census = tx.census()
+        newest = tx.find(Filter(before=(datetime.max.replace(tzinfo=UTC), "")), limit=COUNTED)
+    tags = Counter(tag for row in newest for tag in row.tags)
+    sources = Counter(row.source for row in newest if row.source)
+    offered = Offered(tags.most_common(_MOST_OFFERED), sources.most_common(_MOST_OFFERED), len(newest))
     named = sorted({*visit.frame.stores.kinds, *census.kinds} - {"*"})
-    return {name: census.kinds.get(name, 0) for name in named}, census.statuses
+    return {name: census.kinds.get(name, 0) for name in named}, census.statuses, offered
 
 
 def _where(filters: dict[str, str]) -> dict[str, Any]:
