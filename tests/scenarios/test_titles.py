@@ -154,9 +154,10 @@ LEFT_BY_TITLE = frozenset({
     "Only under load do cache invalidation bugs become visible.",
     "Don't trade on weekends when volume is low.",
     "Avoid trading on low-volume weekends.",
+    "Reviewers get through small pull requests faster.",
 })  # fmt: skip
 """What a merge leaves out under titles. A cluster that is merged needs all of its pairs. With their titles, one pair of
-each of three clusters lies below what merges, and is not the nearest of its newer memory: such a pair is not read by
+each of four clusters lies below what merges, and is not the nearest of its newer memory: such a pair is not read by
 the relation model, so its texts are not embedded without their titles either."""
 
 
@@ -180,7 +181,7 @@ def test_a_consolidation_finds_repeats_and_contradictions_under_other_titles(sto
     """As without titles: a wording needs only its own pair with the head."""
     flag, *folds = planned(store, titled=False)
     assert flag == FLAGGED and {name for name, _ in folds} == {"fold"}
-    assert sorted(len(found) for _, found in folds) == [2] * 3 + [3] * 7
+    assert sorted(len(found) for _, found in folds) == [2] + [3] * 9
     again, *others = planned(store, titled=True)
     assert again == FLAGGED and {name for name, _ in others} == {"fold"}
     # A title changes what is near a text and so what is read beside it, which may add a wording, but takes none away.
@@ -193,7 +194,7 @@ def test_a_consolidation_that_merges_leaves_some_wordings_under_other_titles() -
     with wellkept.open("memory:", policy=to_the_letter()) as store:
         flag, *merges = planned(store, titled=False)
         assert flag == FLAGGED and {name for name, _ in merges} == {"merge"}
-        assert [len(found) for _, found in merges] == [3, 2, 2, 3, 2, 3]
+        assert [len(found) for _, found in merges] == [3, 3, 2, 3, 2, 3]
         assert all(any(found <= set(wordings) for wordings in INSIGHTS) for _, found in merges)
         left = [(name, found - LEFT_BY_TITLE) for name, found in merges]
         assert planned(store, titled=True) == [FLAGGED, *((name, found) for name, found in left if found)]
