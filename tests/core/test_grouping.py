@@ -411,4 +411,4 @@ def test_possible_restatements_hide_nothing_and_group_no_contradiction(
 def test_long_texts_of_the_same_words_are_shown_once() -> None:
     text = "Tea is upstairs. " * 10_000
     found = grouped([hit(0, text), hit(1, f"{text.strip()}!"), hit(2, text.replace("Tea", "Rum")), hit(3, "Tea.")])
-    assert [[one.memory.id for one in group.members] for group in found] == [["m0", "m1"], ["m2"], ["m3"]]
+    assert [{one.memory.id for one in group.members} for group in found] == [{"m0", "m1"}, {"m2"}, {"m3"}]

@@ -103,13 +103,13 @@ def quantise(v: NDArray[Any]) -> bytes:
     rounded = values.astype(_STORED)
     nearest = rounded[at]
     if not nearest:
-        return rounded.tobytes()
+        return bytes(rounded.tobytes())
     # Rounding changes the length by less than one step of the largest component, so one of three was stored.
     for largest in (nearest, np.nextafter(nearest, _STORED.type(2)), np.nextafter(nearest, _STORED.type(-2))):
         stored = (values * (float(largest) / values[at])).astype(_STORED)
         if np.max(np.abs(unit(stored) - values)) < _SAME:
-            return stored.tobytes()
-    return rounded.tobytes()
+            return bytes(stored.tobytes())
+    return bytes(rounded.tobytes())
 
 
 def restore(blob: bytes | bytearray | memoryview) -> Vector:
