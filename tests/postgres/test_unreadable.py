@@ -210,7 +210,7 @@ def as_version_5(url: str) -> None:
     """Restore the tables of an earlier release, without bounds, to be migrated at the next open."""
     for table in ("job", "waiting", "namespace", "token"):
         sql(url, f"ALTER TABLE wellkept.{table} DROP CONSTRAINT {table}_sound")
-    sql(url, "ALTER TABLE wellkept.namespace DROP COLUMN asking")
+    sql(url, "ALTER TABLE wellkept.namespace DROP COLUMN asking, DROP COLUMN moving, DROP COLUMN moved")
     sql(url, "ALTER TABLE wellkept.journal DROP COLUMN day")
     sql(url, "DELETE FROM wellkept.migration WHERE version > 5")
 
