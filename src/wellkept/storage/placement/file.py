@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -62,10 +61,10 @@ class TableFile:
         with self._alone():
             text = text_of(edit(self.table()))
             target = Path(os.path.realpath(self.path))
-            whole = target.with_name(f".{target.name}-{secrets.token_hex(8)}.tmp")
+            whole = target.with_name(f".{target.name}.tmp")  # one command at a time changes the table
             try:
                 # Addresses may hold passwords.
-                descriptor = os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                descriptor = os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
                 with open(descriptor, "w", encoding="utf-8") as out:
                     os.fchmod(out.fileno(), target.stat().st_mode & 0o777)
                     out.write(text)
