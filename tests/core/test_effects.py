@@ -22,6 +22,7 @@ from wellkept.types import (
     Match,
     Memory,
     MemoryChange,
+    Reading,
     Reason,
 )
 
@@ -139,6 +140,15 @@ def test_an_entry_about_the_memory_keeps_what_happened_and_loses_what_was_said()
     assert left.reasons == (Reason("bands", ""),)
     assert left.matches == (replace(OTHER_MATCH, differences=()),)
     assert scrubbed(left, {"a"}) == left
+
+
+def test_an_entry_keeps_no_reading_of_the_memory_or_about_it() -> None:
+    """Its digest could confirm a guessed text."""
+    read = Reading(model="m", memory_ids=("a", "c"), texts="digest", opinions="AA")
+    beside = entry(memory_id="b", effects=(MemoryChange(None, B),), reading=read)
+    assert scrubbed(beside, {"a"}) == replace(beside, reading=None)
+    assert scrubbed(beside, {"d"}) is beside
+    assert scrubbed(beside, {"b"}).reading is None
 
 
 def test_an_entry_that_only_considered_the_memory_loses_its_title_and_words() -> None:

@@ -230,6 +230,11 @@ def test_search_terms_hold_no_character_that_full_text_search_would_split_oddly(
         assert term and not any(c.isspace() or c in "\"'*():^-+" for c in term)
 
 
+def test_search_terms_of_a_very_long_text_are_those_of_all_its_parts() -> None:
+    parts = [f"{'!' * 70_000} PR#{number} läuft" for number in range(4)]
+    assert search_terms(" and ".join(parts)) == search_terms(" and ".join(part[70_000:] for part in parts))
+
+
 def test_search_terms_are_bounded() -> None:
     terms = search_terms("word " * 9000 + "x" * 500)
     assert len(terms) == MAX_TERMS

@@ -149,6 +149,10 @@ def test_bytes_that_are_no_vector_are_an_error(blob):
         restore(blob)
 
 
+def test_a_vector_of_zeros_is_stored_as_zeros():
+    assert quantise(vector(0, 0)) == bytes(4)
+
+
 def test_a_vector_that_is_not_of_unit_length_is_not_stored():
     with pytest.raises(ValueError, match="unit length"):
         quantise(vector(70_000, 0))
