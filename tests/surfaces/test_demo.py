@@ -160,7 +160,7 @@ def test_without_an_embedder_nothing_is_stopped_for_its_similarity_and_the_demo_
 def test_the_demo_shows_an_update_that_only_the_model_sees_as_a_mark(page: str) -> None:
     """The newer text names the older one, and both stand in the list to review."""
     assert re.search(
-        r"created +note: The launch of the loyalty programme slipped .*\n +outdates \d+: it probably replaces", page
+        r"created +note: The launch of the loyalty programme slipped, .*\n +outdates \d+: it probably replaces", page
     )
     assert re.search(r"probably outdated \(0\.\d\d\): .*\n +\d+  The launch .*\n +\d+  The launch .* slipped", page)
 

@@ -60,7 +60,7 @@ const NOT_SENT: ReadonlySet<unknown> = new Set([
 export function request(operation: Operation, input: object, setting: Setting, options: CallOptions): Sent {
   const rest: Record<string, unknown> = { ...input };
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const part = segment(rest[name]);
+    const part = segment(name === "entry" && typeof rest[name] === "number" ? String(rest[name]) : rest[name]);
     delete rest[name];
     return part;
   });

@@ -47,7 +47,10 @@ def call(name: str, read: Callable[[Json], T], fields: Mapping[str, Any]) -> Cal
         InvalidField: A parameter has no JSON form, or an id is invalid.
     """
     route = ROUTES[name]
-    path = route.path.format(**{key: part(fields[key]) for key in route.parameters})
+    named = {key: fields[key] for key in route.parameters}
+    if type(named.get("entry")) is int:  # ids are texts, entries of the journal numbers
+        named["entry"] = str(named["entry"])
+    path = route.path.format(**{key: part(value) for key, value in named.items()})
     others = {key: value for key, value in fields.items() if key not in route.parameters}
     queried = route.method in ("GET", "DELETE")
     return Call(

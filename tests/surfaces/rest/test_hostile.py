@@ -191,7 +191,7 @@ WITHOUT_BODY = ("/v1/nodes/backfill-embeddings",)
 def test_a_body_that_is_too_deep_or_no_text_is_refused_by_every_route(place: Place, method: str, path: str) -> None:
     """Includes routes of the source and of health. An import reads lines; its answer lists invalid ones."""
     url = path.format(
-        **dict.fromkeys(("memory_id", "old_id", "key", "run_id", "queued_id", "episode_id", "node_id"), "x")
+        **dict.fromkeys(("memory_id", "old_id", "key", "run_id", "queued_id", "episode_id", "node_id", "entry"), "x")
     )
     lines = path == "/v1/import"
     headers = {"content-type": "application/x-ndjson" if lines else "application/json"}
