@@ -361,7 +361,11 @@ def _main_tree(mark: Path) -> Path | None:
 def _refuse_to_send(secret: str, found: Mapping[str, _Layer]) -> None:
     """Prevent a settings file of another person from choosing the endpoint that receives a key."""
     key = SECRETS[secret]
-    if key in found and found[key].project and found[key].values[key].strip().lower().startswith(("http", "postgres")):
+    if (
+        key in found
+        and found[key].project
+        and found[key].values[key].strip().lower().startswith(("http", "postgres", "placement"))
+    ):
         raise ConfigError(
             "an endpoint named by a project's file gets no key",
             where=f"{found[key].origin}, {key}",

@@ -78,6 +78,7 @@ def test_a_reading_of_nothing_is_not_kept() -> None:
         pytest.param("AgECAwQF", 1, id="unknown sort"),
         pytest.param("AQECAwT//38", 1, id="no probability"),
         pytest.param("AwECAwQF", 1, id="a reading is missing"),
+        pytest.param("AYCAgICAgICA", 1, id="a number without an end"),
     ],
 )
 def test_a_damaged_reading_answers_nothing(opinions: str, count: int) -> None:

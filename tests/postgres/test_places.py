@@ -199,6 +199,16 @@ def test_databases_of_different_embedders_are_refused_and_a_new_one_takes_that_o
         PlacedStorage(places.file)
 
 
+def test_one_database_under_two_addresses_is_refused(places: Places) -> None:
+    """A move would take one for a copy of the other, and empty it."""
+    with places.open() as store:
+        store.remember("Ana waters the ferns.")
+    places.urls["two"] = places.urls["one"].replace("127.0.0.1", "localhost")
+    places.write()
+    with pytest.raises(ConfigError, match="'one' and 'two' are one database under two addresses"):
+        PlacedStorage(places.file)
+
+
 def test_a_reader_makes_no_store(places: Places, running: Server) -> None:
     places.urls = {name: running.bare() for name in ("one", "two")}
     places.write(rest=("one", "two"))

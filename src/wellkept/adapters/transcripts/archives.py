@@ -113,6 +113,9 @@ class Archive:
         member, where = self._members[name], self.where(name)
         if member.flag_bits & 1:
             raise InvalidInput("is encrypted", where=where, todo="Unpack it, and name the folder")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # The other ways unpack a block as a whole, before anything of it can be counted.
+            raise InvalidInput("is packed in an unusual way", where=where, todo="Unpack it, and name the folder")
         most = min(MOST_BYTES, self._left, max(_PLAIN, _MOST_PACKED * member.compress_size))
         try:
             with zipfile.ZipFile(self._path) as archive, archive.open(member) as file:

@@ -123,7 +123,10 @@ def _called() -> Called:
     folder, transcript, session = (plain.get(key) for key in ("cwd", "transcript_path", "session_id"))
     if isinstance(folder, str) and Path(folder).is_dir():
         os.chdir(folder)  # where the settings and the project are looked for
-    path = Path(transcript).expanduser() if isinstance(transcript, str) and transcript else None
+    try:
+        path = Path(transcript).expanduser() if isinstance(transcript, str) and transcript else None
+    except RuntimeError as error:  # a user that this machine does not know
+        raise InvalidInput(f"no such folder: {error}", where="transcript_path") from error
     return Called(session if isinstance(session, str) else "", path, json.dumps(plain))
 
 
@@ -189,7 +192,7 @@ def _refuse_endpoints_of_projects(run: Session) -> None:
     settings = run.settings
     for key in _SENDING:
         value: str = getattr(settings, key)
-        is_elsewhere = value.strip().lower().startswith(("http", "postgres"))
+        is_elsewhere = value.strip().lower().startswith(("http", "postgres", "placement"))
         if is_elsewhere and settings.origins[key].startswith(("wellkept.toml", "pyproject.toml")):
             raise ConfigError(
                 f"hooks send nothing to the {key} that a project's file names",

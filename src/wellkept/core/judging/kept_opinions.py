@@ -123,6 +123,8 @@ def _number(numbers: Iterator[int]) -> int:
     number = shift = 0
     while True:
         part = next(numbers)
+        if shift > 2 * 7:
+            raise ValueError(shift)
         number |= (part & 127) << shift
         shift += 7
         if part < 128:

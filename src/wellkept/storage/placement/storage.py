@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 
-from wellkept.errors import Elsewhere, EmbedderMismatch, NoStore, StorageError, WellkeptError
+from wellkept.errors import ConfigError, Elsewhere, EmbedderMismatch, NoStore, StorageError, WellkeptError
 from wellkept.storage.ledger import Ledger
 from wellkept.storage.placement.file import TableFile
 from wellkept.storage.port import Insist, Tx, Usage
@@ -106,8 +106,17 @@ class PlacedStorage:
             )
 
     def _agree(self) -> None:
-        """Check that all databases have one embedder; one without any takes that of the others."""
+        """Check that they are different databases of one embedder; one without any takes that of the others."""
         headers = {name: storage.header() for name, storage in self.databases().items()}
+        names: dict[str, str] = {}
+        for name, header in headers.items():
+            other = names.setdefault(header.store_id, name)
+            if other != name:  # a move would take one for a copy of the other, and empty it
+                raise ConfigError(
+                    f"{other!r} and {name!r} are one database under two addresses",
+                    where=str(self.file.path),
+                    todo="Keep one of the two names",
+                )
         by_embedder: dict[str, tuple[str, Header]] = {}
         for name, header in headers.items():
             if header.embedder:
