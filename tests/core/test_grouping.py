@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wellkept.core.judging.compare import compare
+from wellkept.core.recall import grouping
 from wellkept.core.recall.grouping import grouped, open_pairs
+from wellkept.core.text.forms import canonical, canonical_hash
 from wellkept.types import Conflict, Hit, Memory, Opinion
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -412,3 +414,17 @@ def test_long_texts_of_the_same_words_are_shown_once() -> None:
     text = "Tea is upstairs. " * 10_000
     found = grouped([hit(0, text), hit(1, f"{text.strip()}!"), hit(2, text.replace("Tea", "Rum")), hit(3, "Tea.")])
     assert [{one.memory.id for one in group.members} for group in found] == [{"m0", "m1"}, {"m2"}, {"m3"}]
+
+
+@pytest.mark.parametrize("kind", ["note", "decision"])
+def test_each_of_several_long_texts_is_read_once_however_many_there_are(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    for name, reads in (("canonical", canonical), ("canonical_hash", canonical_hash)):
+        counted = lambda text, reads=reads: [read.append(text), reads(text)][1]  # noqa: E731
+        monkeypatch.setattr(grouping, name, counted, raising=False)
+    texts = [f"Tea is upstairs in the kitchen. {'x' * 100_000}{number}" for number in range(6)]
+    hits = [hit(number, text, kind=kind) for number, text in enumerate(texts)]
+    assert len(grouped(hits)) == len(texts) and list(open_pairs(hits)) == []
+    assert sorted(text for text in read if len(text) > 1_000) == texts

@@ -197,8 +197,11 @@ def _of_length(new: Statement, old: Memory, opposites: Opposites) -> tuple[Diffe
     """Long texts are *same* only when they consist of the same sentences."""
     if old.chunks <= 1 and len(new.content) <= LONG_TEXT and len(old.content) <= LONG_TEXT:
         return ()
+    whole = (old.content, *segments(old)[-1:])
+    if new.content in whole:
+        return ()
     said = _sentences(new.content, opposites)
-    if any(_sentences(text, opposites) == said for text in (old.content, *segments(old)[-1:])):
+    if any(_sentences(text, opposites) == said for text in whole):
         return ()
     return (Difference("length", excerpt(old.content, 40), excerpt(new.content, 40)),)
 

@@ -10,12 +10,12 @@ other members are listed under the shown one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import effective_time
-from wellkept.core.text.forms import canonical, slot_key, words
+from wellkept.core.text.forms import canonical, canonical_hash, slot_key, words
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Conflict, Hit, Memory, Opinion
 from wellkept.types.packs import Group
@@ -70,8 +70,9 @@ def grouped(
     """
     apart = _contradicted(hits) | frozenset(apart)
     alike = frozenset(alike)
-    judge = _Judge(opinions or {}, sure_at or {}, apart, alike, by_words, opposites)
-    shelf = _Shelf(opinions or {}, alike, by_words)
+    forms = _Forms(hit.memory for hit in hits)
+    judge = _Judge(opinions or {}, sure_at or {}, apart, alike, by_words, opposites, forms)
+    shelf = _Shelf(opinions or {}, alike, by_words, forms)
     for hit in hits:
         for members in shelf.near(hit.memory):
             if all(judge.says_the_same(hit.memory, member.memory) for member in members):
@@ -114,16 +115,38 @@ def outcome_of(memory: Memory) -> str:
 
 
 _LONG = 100_000
-"""Characters from which a text is not indexed by its words."""
+"""Characters above which the canonical form of a text is found once at most, and only beside another such text."""
+
+
+class _Forms:
+    """What is equal for two memories of the same words: the canonical form, of long texts its hash."""
+
+    def __init__(self, memories: Iterable[Memory]) -> None:
+        self._long = [memory.id for memory in memories if len(memory.content) > _LONG]
+        self._hashes: dict[str, str] = {}
+
+    def of(self, memory: Memory) -> str:
+        if len(memory.content) <= _LONG:
+            return canonical(memory.content)
+        if self._long == [memory.id]:
+            return ""  # no other is as long
+        if memory.id not in self._hashes:
+            self._hashes[memory.id] = canonical_hash(memory.content)
+        return self._hashes[memory.id]
 
 
 class _Shelf:
     """Index of the groups by text and kind, so that a hit is not compared with every group."""
 
     def __init__(
-        self, opinions: Mapping[Pair, Opinion], alike: Collection[frozenset[str]], by_words: Mapping[str, float]
+        self,
+        opinions: Mapping[Pair, Opinion],
+        alike: Collection[frozenset[str]],
+        by_words: Mapping[str, float],
+        forms: _Forms,
     ) -> None:
         self.rows: list[list[Hit]] = []
+        self._forms = forms
         self._by_words = by_words
         self._places: dict[tuple[str, str], dict[int, None]] = {}
         self._partners: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -156,8 +179,7 @@ class _Shelf:
         self._partners.setdefault(other, []).append(one)
 
     def _marks(self, memory: Memory) -> list[tuple[str, str]]:
-        # A canonical form takes time in proportion to its text; long texts are compared only with each other.
-        marks = [("canonical", canonical(memory.content) if len(memory.content) <= _LONG else "")]
+        marks = [("canonical", self._forms.of(memory))]
         return [*marks, ("kind", memory.kind)] if memory.kind in self._by_words else marks
 
 
@@ -172,7 +194,9 @@ class _Judge:
         alike: frozenset[frozenset[str]],
         by_words: Mapping[str, float],
         opposites: Opposites,
+        forms: _Forms,
     ) -> None:
+        self._forms = forms
         self._opinions = opinions
         self._sure_at = sure_at
         self._apart = apart
@@ -197,7 +221,7 @@ class _Judge:
     def _is_the_same(self, newer: Memory, older: Memory) -> bool:
         if not _may_be_one(newer, older):
             return False
-        if canonical(newer.content) == canonical(older.content):
+        if self._forms.of(newer) == self._forms.of(older):
             both = _read(newer, older, self._opposites), _read(older, newer, self._opposites)
             return all(told.relation == "same" for told in both)
         opinion = self._opinions.get((older.content, newer.content))
@@ -223,9 +247,9 @@ def _may_be_one(newer: Memory, older: Memory) -> bool:
 def _is_open(newer: Memory, older: Memory, opposites: Opposites) -> bool:
     from wellkept.core.judging.compare import LONG_TEXT
 
-    if not _may_be_one(newer, older) or canonical(newer.content) == canonical(older.content):
+    if not _may_be_one(newer, older) or max(len(newer.content), len(older.content)) > LONG_TEXT:
         return False
-    if max(len(newer.content), len(older.content)) > LONG_TEXT:
+    if canonical(newer.content) == canonical(older.content):
         return False
     return not _is_barred(newer, older, _read(newer, older, opposites), opposites)
 
@@ -245,6 +269,8 @@ def _in_the_same_words(newer: Memory, older: Memory, bound: float, opposites: Op
 
     The newer text is shown, so it may omit plain words only, no names or numbers.
     """
+    if max(len(newer.content), len(older.content)) > _LONG:
+        return False  # details may differ anywhere; only equal words are found in linear time
     ours, theirs = _words(newer), _words(older)
     if min(len(ours), len(theirs)) < _FEWEST_WORDS:
         return False
