@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.text.redaction import LIMIT, redacted
+from wellkept.core.text.redaction import LIMIT, redacted, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,7 @@ from wellkept.core.text.redaction import LIMIT, redacted
         ("パスワードは abc です", "abc"),
         ("비밀번호는 abc", "abc"),
         ("key sk-a1b2c3d4e5f6g7h8i9j0", "sk-a1b2"),
+        ("run --sk-a1b2c3d4e5f6g7h8i9j0", "sk-a1b2"),
         ("card 4111 1111 1111 1111", "1111 1111"),
         ("call +49 170 1234567", "1234567"),
     ],
@@ -72,3 +75,17 @@ def test_a_text_of_ten_million_characters_takes_no_longer_than_a_short_one(part:
     """No expression looks at more than a few hundred characters."""
     text = part * (10_000_000 // len(part))
     assert len(redacted(text)) <= LIMIT
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["a-", "1-", "a-1-", "-", "pass-", "a.", "x@a.", "://a:", "password ", "password=", "key a/", "密码", "пароль "],
+)
+def test_secrets_are_looked_for_in_linear_time(part: str) -> None:
+    started = time.process_time()
+    without_secrets(part * (200_000 // len(part)))
+    assert time.process_time() - started < 20
+
+
+def test_a_long_run_of_words_with_a_digit_is_a_key_from_end_to_end() -> None:
+    assert without_secrets(f"It is {'a-' * 100_000}1.") == "It is [key]."

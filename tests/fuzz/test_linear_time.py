@@ -97,6 +97,7 @@ def _functions(folder: Path) -> dict[str, Read]:
         "asks": chat_turns.asks,
         "stamp": time_stamps.without_stamp,
         "redacted": redaction.redacted,
+        "without secrets": redaction.without_secrets,
         "document terms": scoring.document_terms,
         "query terms": scoring.query_terms,
         "hashing": lambda t: HashingEmbedder().embed([t]),

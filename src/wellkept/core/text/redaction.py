@@ -37,7 +37,8 @@ def _secrets() -> tuple[tuple[re.Pattern[str], str], ...]:
             r"\1\2[secret]",
         ),
         (re.compile(rf"({names})\s*([=:：{direct}])\s*\S+", re.IGNORECASE), r"\1\2[secret]"),
-        (re.compile(r"\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}\b"), "[key]"),
+        # A run of words and dashes is looked at once, from its beginning.
+        (re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}\b"), "[key]"),
         (re.compile(r"\b\d(?:[ -]?\d){8,}\b"), "[number]"),
     )
 
