@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from wellkept.core.transcripts.statements import LONGEST, all_statements, statements
@@ -56,6 +58,19 @@ def test_code_quotations_headings_and_tables_are_no_speech() -> None:
         "- [x] **The staging box** moved to [db2](https://db.example).\n~~~\nnever closed, so all is code here"
     )
     assert [one.text for one in statements(turn(text))] == ["The staging box moved to db2."]
+
+
+@pytest.mark.parametrize("fence", ["```", "````", "  ```"])
+def test_code_between_backticks_within_a_line_begins_no_block(fence: str) -> None:
+    text = f"{fence}make test{fence.strip()} runs the whole suite.\nWe run it before each commit."
+    assert [one.text for one in statements(turn(text))] == [line.strip() for line in text.splitlines()]
+    text = f"{fence}sh\nmake test is run here\n{fence} \nWe run it before each commit."
+    assert [one.text for one in statements(turn(text))] == ["We run it before each commit."]
+
+
+def test_the_sentences_of_a_turn_after_the_first_2000_are_counted() -> None:
+    found = Counter(one.why for one in statements(turn("We moved the office to Graz. " * 2_007)))
+    assert found == {None: 2_000, "too many": 7}
 
 
 def test_the_speaker_stands_in_front_once_and_pronouns_stay() -> None:

@@ -17,9 +17,11 @@ from wellkept.core.text.redaction import without_secrets
 from wellkept.core.text.sentences import sentences
 from wellkept.core.transcripts.turns import Turn
 
-Why: TypeAlias = Literal["question", "greeting", "filler", "fragment", "secret", "too long", "working step", "chatter"]
-"""Why a sentence is not kept. A `working step` is what an agent says before it goes on working, `chatter` the
-opinion of the head."""
+Why: TypeAlias = Literal[
+    "question", "greeting", "filler", "fragment", "secret", "too long", "too many", "working step", "chatter"
+]
+"""Why a sentence is not kept. `too many` have been said before in the same turn; a `working step` is what an agent says
+before it goes on working, `chatter` the opinion of the head."""
 LONGEST = 1_000
 """Characters of the longest statement; what is longer without the end of a sentence is data, not speech."""
 _MOST_SENTENCES = 2_000
@@ -28,7 +30,8 @@ _LEAST_WORDS = 4
 _LEAST_WIDE = 6
 """Characters of the shortest statement in a script without spaces."""
 _WIDE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
+_FENCE = re.compile(r"^[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+"""A line that begins or ends a block of code; code between backticks within a line does neither."""
 _NO_SPEECH = re.compile(r"^[ \t]*(?:>|\||#{1,6}[ \t]|-{3,}|={3,}|\[\^?\d+\]:)")
 """The start of a line that quotes, or is a row of a table, a heading, a rule, or a reference."""
 _ITEM = re.compile(r"^[ \t]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
@@ -71,8 +74,9 @@ def statements(turn: Turn, *, is_step: bool = False) -> Iterator[Statement]:
         [('Ana: Hi Ben!', 'greeting'), ('Ana: I moved to Graz in May.', None), ('Ana: And you?', 'question')]
     """
     spoken = [part for line in _speech(turn.text) for part in sentences(line)]
-    for text in spoken[:_MOST_SENTENCES]:
-        yield Statement(turn, text, "working step" if is_step else _why_not(text))
+    for number, text in enumerate(spoken):
+        why: Why | None = "too many" if number >= _MOST_SENTENCES else "working step" if is_step else _why_not(text)
+        yield Statement(turn, text, why)
 
 
 def all_statements(turns: Iterable[Turn]) -> Iterator[Statement]:
