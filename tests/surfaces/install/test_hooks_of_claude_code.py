@@ -73,6 +73,44 @@ def test_hooks_with_other_options_take_the_place_of_the_earlier_ones() -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "wellkept hook session-end",
+        "'/opt/my tools/wellkept' --db '/a b.db' --namespace a hook session-end",
+        "/usr/bin/python3 -m wellkept.cli --namespace a hook session-end",
+        "wellkept --namespace hook hook session-end",
+    ],
+)
+def test_a_command_that_runs_this_program_is_removed(command: str) -> None:
+    assert without_hooks(ending(command)) == {}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "~/bin/after-wellkept.sh --then hook session-end",
+        "echo wellkept hook session-end",
+        "notify 'wellkept is done'; other hook session-end",
+        "echo done; wellkept hook session-end",
+        "wellkept remember hook session-end",
+        "wellkept hook session-end && echo done",
+        "python3 -m pytest wellkept hook session-end",
+        "wellkept hook",
+        "hook session-end",
+        "wellkept 'hook session-end",
+        "",
+        7,
+    ],
+)
+def test_a_command_of_somebody_else_stays_whatever_words_it_has(command: Any) -> None:
+    assert without_hooks(ending(command)) == ending(command)
+
+
+def ending(command: Any) -> dict[str, Any]:
+    return {"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": command}]}]}}
+
+
+@pytest.mark.parametrize(
     ("file", "content", "word"),
     [
         (SETTINGS, b"{broken", "not JSON"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from wellkept.cli.install.merge_settings import BY_HAND, table_in
@@ -23,7 +22,8 @@ _EVENTS: Mapping[str, tuple[str, str]] = {
     "SessionEnd": ("session-end", ""),
 }
 """Event to the command and the matcher. A session that is resumed still has what it was given."""
-_OURS = re.compile(r"wellkept.*\shook\s(?:session-start|pre-compact|session-end)\s*$", re.DOTALL)
+_NAMES = ("wellkept", "wellkept.exe")
+_MODULE = ["-m", "wellkept.cli"]
 
 
 def with_hooks(config: Mapping[str, Any], command: Sequence[str]) -> dict[str, Any]:
@@ -91,5 +91,17 @@ def _is_only_ours(group: object) -> bool:
 
 
 def _is_ours(call: object) -> bool:
+    """Whether a call runs this program, with options before a hook and nothing else."""
     command = call.get("command") if isinstance(call, dict) else None
-    return isinstance(command, str) and _OURS.search(command) is not None
+    try:
+        program, *words = shlex.split(command) if isinstance(command, str) else ("",)
+    except ValueError:  # no words at all, or a quotation that does not end
+        return False
+    if words[:2] == _MODULE:
+        options = words[2:-2]
+    elif PurePath(program).name in _NAMES:
+        options = words[:-2]
+    else:
+        return False
+    is_hook = words[-2:-1] == ["hook"] and words[-1] in (name for name, _ in _EVENTS.values())
+    return is_hook and all(word.startswith("--") for word in options[::2])
