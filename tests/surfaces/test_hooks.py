@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 
 from adapters.transcript_files import written
 from surfaces.command_line import Cli
+from wellkept.cli.serving import hook_commands
 from wellkept.config import OF_PROJECT, hook_log, load, namespace_of_project, project_folder
+from wellkept.engine.base.file_lock import lock, unlock
 
 
 def call(folder: Path, transcript: Path | None = None, **more: Any) -> str:
@@ -63,6 +66,38 @@ def test_a_transcript_that_cannot_be_read_is_told_and_noted(cli: Cli, tmp_path: 
     assert cli.rows("list") == [] and "error: " in hook_log().read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    "stdin", [b"nope", b'{"cwd": "' + b"x" * 300 + b'"}', b'{"session_id": "' + b"x" * 5_000 + b'"}']
+)
+def test_a_call_that_cannot_be_followed_is_noted_too(cli: Cli, stdin: bytes) -> None:
+    assert cli("hook", "take-in", stdin=stdin).stderr.startswith("error: ")
+    (noted,) = hook_log().read_text("utf-8").splitlines()
+    assert ": error: " in noted and len(noted) < 1_000
+
+
+def test_an_error_of_the_system_is_noted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(run: object, called: object) -> None:
+        raise PermissionError(13, "Permission denied", "transcript")
+
+    monkeypatch.setattr(hook_commands, "_taken_in", refused)
+    cli("hook", "take-in", stdin=call(tmp_path, tmp_path / "x.jsonl"))
+    assert "s1: error: " in _log() and "Permission denied" in _log()
+
+
+@pytest.mark.parametrize("more", ["é" * 500_000, "数" * 300_000])
+def test_what_is_handed_over_is_no_larger_than_what_may_be_taken_in(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    """An agent's call may hold more than a hook needs, and letters that JSON spells with six signs each."""
+    handed: list[str] = []
+    monkeypatch.setattr(hook_commands, "_hand_over", lambda run, called: handed.append(called.plain))
+    path = written(tmp_path, "claude-code")
+    stdin = json.dumps({**json.loads(call(tmp_path, path)), "reason": more}, ensure_ascii=False)
+    assert cli("hook", "session-end", stdin=stdin).stderr == ""
+    cli("hook", "take-in", stdin=handed[0])
+    assert "s1: created 2" in _log() and len(handed[0]) < 2_000
+
+
 def test_a_transcript_is_taken_in_once_and_the_log_says_how_to_take_it_back(cli: Cli, tmp_path: Path) -> None:
     stdin = call(tmp_path, written(tmp_path, "claude-code"))
     cli("hook", "take-in", stdin=stdin)
@@ -111,6 +146,24 @@ def test_the_log_of_the_hooks_stays_small(cli: Cli, tmp_path: Path) -> None:
     cli("hook", "take-in", stdin=call(tmp_path))
     text = hook_log().read_text("utf-8")
     assert len(text) < 100_000 and text.startswith("an old line\n") and "error: " in text.splitlines()[-1]
+
+
+def test_the_log_is_cut_and_written_by_one_hook_at_a_time() -> None:
+    hook_log().parent.mkdir(parents=True, exist_ok=True)
+    old = "an old line\n" * 50_000
+    hook_log().write_text(old, encoding="utf-8")
+    hooks = [threading.Thread(target=hook_commands._log, args=(name,)) for name in "abc"]
+    with hook_log().open("rb") as held:
+        lock(held.fileno())
+        for hook in hooks:
+            hook.start()
+        time.sleep(0.2)
+        assert _log() == old
+        unlock(held.fileno())
+    for hook in hooks:
+        hook.join(60)
+    lines = [line.rpartition(" ")[2] for line in _log().splitlines()]
+    assert sorted(lines[-3:]) == ["a", "b", "c"] and set(lines[:-3]) == {"line"}
 
 
 # --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING
 from wellkept.cli.install.clients import launcher
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.groups import option
+from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
 from wellkept.config import KEYS, hook_log
 from wellkept.engine.base.context import utc_now
+from wellkept.engine.base.file_lock import lock, unlock
 from wellkept.errors import ConfigError, InvalidInput, WellkeptError
 from wellkept.types.packs import MAX_BUDGET
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from wellkept.types import ImportReport
 
 _MOST_BYTES = 1 << 20
+_LONGEST = 4_096
+"""Characters of a text of a call, so that what is handed over is smaller than a call may be."""
 _MOST_LOG = 256 << 10
 _KEPT_OF_LOG = 64 << 10
 _BUDGET = 1_000
@@ -47,12 +51,15 @@ class Called:
     Attributes:
         session: The id of the session.
         transcript: The file with the transcript; None if it names none.
-        plain: The whole of it.
     """
 
-    session: str
-    transcript: Path | None
-    plain: str
+    session: str = ""
+    transcript: Path | None = None
+
+    @property
+    def plain(self) -> str:
+        """What a process in the same folder needs of it, as JSON."""
+        return json.dumps({"session_id": self.session, "transcript_path": str(self.transcript or "")})
 
 
 def session_start(
@@ -80,10 +87,11 @@ def take_in(run: Session) -> int:
     """Take in the transcript that a call on standard input names, now; `hooks.log` says what became of it."""
 
     def work() -> None:
-        called = _called()
+        called = Called()
         try:
+            called = _called()
             report = _taken_in(run, called)
-        except WellkeptError as error:
+        except (WellkeptError, OSError) as error:
             _log(f"{called.session}: error: {error}")
             raise
         counts = Counter(report.counts)
@@ -120,14 +128,23 @@ def _called() -> Called:
     plain = parsed_json(raw, where="standard input", todo="An agent calls this with a JSON object")
     if not isinstance(plain, dict):
         raise InvalidInput("the call is no JSON object", where="standard input")
-    folder, transcript, session = (plain.get(key) for key in ("cwd", "transcript_path", "session_id"))
-    if isinstance(folder, str) and Path(folder).is_dir():
+    folder, transcript, session = (_text(plain, key) for key in ("cwd", "transcript_path", "session_id"))
+    if folder and Path(folder).is_dir():
         os.chdir(folder)  # where the settings and the project are looked for
     try:
-        path = Path(transcript).expanduser() if isinstance(transcript, str) and transcript else None
+        path = Path(transcript).expanduser() if transcript else None
     except RuntimeError as error:  # a user that this machine does not know
         raise InvalidInput(f"no such folder: {error}", where="transcript_path") from error
-    return Called(session if isinstance(session, str) else "", path, json.dumps(plain))
+    return Called(session, path)
+
+
+def _text(plain: Mapping[str, object], key: str) -> str:
+    value = plain.get(key)
+    if not isinstance(value, str):
+        return ""
+    if len(value) > _LONGEST:
+        raise InvalidInput(f"is longer than {_LONGEST:,} characters", where=key)
+    return value
 
 
 def _started(run: Session, budget: int) -> None:
@@ -143,10 +160,14 @@ def _started(run: Session, budget: int) -> None:
 
 
 def _in_background(run: Session) -> None:
-    """Have another process take the transcript in; it outlives this one and the agent."""
     called = _called()
     if called.transcript is None:
         raise InvalidInput("the call names no transcript", where="transcript_path")
+    _hand_over(run, called)
+
+
+def _hand_over(run: Session, called: Called) -> None:
+    """Have another process take the transcript in; it outlives this one and the agent."""
     given = [word for key in KEYS if (value := run.given_option(key)) is not None for word in (f"--{key}", value)]
     process = subprocess.Popen(
         [*launcher(), *given, "hook", "take-in"],
@@ -205,9 +226,16 @@ def _log(words: str) -> None:
     """Add a line to the log of the hooks, of which the newest part is kept."""
     file = hook_log()
     file.parent.mkdir(parents=True, exist_ok=True)
-    if file.exists() and file.stat().st_size > _MOST_LOG:
-        newest = file.read_bytes()[-_KEPT_OF_LOG:]
-        file.write_bytes(newest[newest.find(b"\n") + 1 :])
-    now = utc_now()
-    with file.open("a", encoding="utf-8", errors="backslashreplace") as log:
-        log.write(f"{now:%Y-%m-%dT%H:%M:%SZ} {' '.join(words.split())}\n")
+    line = f"{utc_now():%Y-%m-%dT%H:%M:%SZ} {one_line(words, limit=2 * _LONGEST)}\n".encode(errors="backslashreplace")
+    with file.open("a+b") as log:
+        lock(log.fileno())
+        try:
+            if os.fstat(log.fileno()).st_size > _MOST_LOG:
+                log.seek(-_KEPT_OF_LOG, os.SEEK_END)
+                newest = log.read()
+                log.truncate(0)
+                log.write(newest[newest.find(b"\n") + 1 :])
+            log.write(line)
+            log.flush()
+        finally:
+            unlock(log.fileno())
