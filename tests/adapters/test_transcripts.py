@@ -122,6 +122,35 @@ def test_a_date_without_brackets_is_no_part_of_what_is_said(
     assert [(one.speaker, one.at[:16], one.text) for one in turns(path)] == 2 * [(speaker, at, text)]
 
 
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["2026-05-01 Ana: hello", "2026-05-02 Ben: I like it here"], [("Ana", "hello"), ("Ben", "I like it here")]),
+        (["2026-05-01 Ana: done", "2026-05-02 Ana: merged"], [("Ana", "done"), ("Ana", "merged")]),
+        (["2026-05-01 10:00 Ana: done", "2026-05-02 Ana: merged"], [("Ana", "done"), ("Ana", "merged")]),
+        (["2026-05-01 10:00 Release: done"], [("Release", "done")]),
+        (
+            ["2026-05-01 Release: the new version runs.", "2026-05-02 Ana: I like it"],
+            [("", "Release: the new version runs."), ("Ana", "I like it")],
+        ),
+        (
+            ["2026-05-01 Ana: hello", "[2026-05-02] Release: v2 is out.", "It is fast.", "2026-05-03 Ana: thanks"],
+            [("Ana", "hello"), ("", "Release: v2 is out.\nIt is fast."), ("Ana", "thanks")],
+        ),
+        (["01.05.2026 - Besprechung: Der Umzug beginnt."], [("", "Besprechung: Der Umzug beginnt.")]),
+        (["2026-05-01 Выпуск: новая версия"], [("", "Выпуск: новая версия")]),
+        (["2026/05/01 発表：新しい版"], [("", "発表：新しい版")]),
+    ],
+)
+def test_behind_a_date_alone_a_label_that_stands_once_does_not_speak(
+    tmp_path: Path, lines: list[str], said: list[tuple[str, str]]
+) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = turns(path, "chat")
+    assert [(one.speaker, one.text) for one in found] == said and all(one.at for one in found)
+
+
 def test_a_date_without_a_name_belongs_to_what_is_said(tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
     path.write_text("2026-01-04 Ana: We meet twice.\n2026-01-11 and then\n1.2.3 Ana: is a version\n", encoding="utf-8")

@@ -1,5 +1,8 @@
 """Plain chat lines: `Name: text`, with or without a date or time in front; other lines continue the turn before them.
 
+A name behind a date without a time may be a label ("2026-05-01 Release: …"): it speaks if it stands on two lines of the
+file, or if its language shows that it does.
+
 A time is read in ISO order and as messengers write it. Where a file does not show whether the day or the month stands
 first, its dates are left out: a wrong date is worse than none.
 """
@@ -7,6 +10,7 @@ first, its dates are left out: a wrong date is worse than none.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,6 +45,8 @@ class _Line:
     speaker: str
     stamp: re.Match[str] | None
     texts: list[str]
+    label: str = ""
+    """What stands before the text, if it may be no name."""
 
 
 def is_chat(data: bytes) -> bool:
@@ -70,7 +76,10 @@ def turns(files: Files) -> Iterator[Said]:
                 continue
             _take(begun, number, text)
         order = _order(begun)
+        named = Counter(line.speaker for line in begun)
         for line in begun:
+            if line.label and named[line.speaker] == 1:
+                line.speaker, line.texts[0] = "", line.label + line.texts[0]
             yield Turn(
                 conversation=name_of(name, "chat"),
                 place=str(line.number),
@@ -84,7 +93,9 @@ def _take(begun: list[_Line], number: int, text: str) -> None:
     stamp, found = _said(text)
     if found:
         name, said = found
-        begun.append(_Line(number, name, stamp, [said]))
+        is_sure = stamp is None or stamp.group("time") or speaker(f"{name}: {said}")
+        label = "" if stamp is None or is_sure else text[stamp.end() :].removesuffix(said).lstrip()
+        begun.append(_Line(number, name, stamp, [said], label))
     elif begun and stamp is None:
         begun[-1].texts.append(text)
     elif stamp is None:
