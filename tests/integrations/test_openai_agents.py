@@ -84,6 +84,17 @@ def test_items_are_added_all_or_none(table: Desk) -> None:
     assert asyncio.run(session.get_items()) == [large]
 
 
+def test_a_session_is_cleared_by_two_processes_at_once(table: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = WellkeptSession("1", table.store), WellkeptSession("1", table.store)
+    asyncio.run(one.add_items(ITEMS))
+    listed = one._rows()
+    monkeypatch.setattr(one, "_rows", lambda: listed)
+    asyncio.run(other.pop_item())
+    asyncio.run(one.clear_session())
+    assert asyncio.run(other.get_items()) == []
+    asyncio.run(one.clear_session())
+
+
 def test_a_session_says_so_when_its_items_would_wait_in_a_queue(tmp_path: Path) -> None:
     memories = desk("memory", tmp_path).store
     with memories.deferred(), pytest.raises(IllegalTransition, match="reads its items back"):

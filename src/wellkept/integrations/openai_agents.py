@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +126,8 @@ class WellkeptSession(SessionABC):
     def _clear(self) -> None:
         with self._changing:
             for row in self._rows():
-                self.memories.forget(row.id)
+                with suppress(IllegalTransition):  # another process was faster
+                    self.memories.forget(row.id)
 
 
 def memory_tools(
