@@ -118,6 +118,14 @@ test("lists are whole, in both directions, and times may be dates", async () => 
   assert.equal((await store.journal({ newest: 1 })).entries.length, 1);
 });
 
+test("a verdict is given by the number of the entry that decided", async () => {
+  const store = place();
+  const made = await store.remember({ content: "Tea is upstairs." });
+  assert.deepEqual(await store.judge({ entry: made.entry, verdict: "right" }), { entry: made.entry + 1 });
+  assert.deepEqual(await store.judge({ entry: made.entry, verdict: "right" }), { entry: 0 });
+  await assert.rejects(store.judge({ entry: 999, verdict: "wrong" }), NotFound);
+});
+
 test("text and JSON lines go through as they are", async () => {
   const store = place();
   const told = await store.import({ body: '{"text": "Tea is upstairs."}\n', source: "notes" });
