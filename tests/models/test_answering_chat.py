@@ -13,7 +13,7 @@ from stores import desk
 from undecided import ASKS, offices
 from wellkept.core.asking.for_model import as_data, schema_of
 from wellkept.errors import ConfigError, ModelResponseInvalid, ModelUnavailable
-from wellkept.models.answering.chat import MAX_TOKENS, PROMPT, ChatAnswerer
+from wellkept.models.answering.chat import ChatAnswerer
 from wellkept.models.answering.client import text_of, version
 
 KEY = "sk-secret-123"
@@ -72,16 +72,19 @@ def test_a_batch_is_one_request_bound_to_the_answers_of_its_questions(server, ta
     assert request == {
         "model": "small",
         "temperature": 0,
-        "max_tokens": MAX_TOKENS,
+        "max_tokens": ChatAnswerer.max_tokens,
         "stream": False,
-        "messages": [{"role": "system", "content": text_of(PROMPT)}, {"role": "user", "content": as_data(questions)}],
+        "messages": [
+            {"role": "system", "content": text_of(ChatAnswerer.prompt)},
+            {"role": "user", "content": as_data(questions)},
+        ],
         "response_format": {
             "type": "json_schema",
             "json_schema": {"name": "answers", "strict": True, "schema": schema_of(questions)},
         },
     }
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
-    assert made.id == f"chat/127.0.0.1/small/{PROMPT}-{version(PROMPT)}"
+    assert made.id == f"chat/127.0.0.1/small/{ChatAnswerer.prompt}-{version(ChatAnswerer.prompt)}"
 
 
 def test_anthropics_interface_gets_the_schema_as_a_tool(server, table):
@@ -92,7 +95,7 @@ def test_anthropics_interface_gets_the_schema_as_a_tool(server, table):
     made = client(server, api="anthropic", api_key=KEY)
     assert made(questions) == told and made.tokens == 730
     (request,) = server.requests
-    assert request["system"] == text_of(PROMPT) and request["max_tokens"] == MAX_TOKENS
+    assert request["system"] == text_of(ChatAnswerer.prompt) and request["max_tokens"] == ChatAnswerer.max_tokens
     assert request["messages"] == [{"role": "user", "content": as_data(questions)}]
     assert request["tools"][0]["input_schema"] == schema_of(questions)
     assert request["tool_choice"] == {"type": "tool", "name": "answers"}

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
 from wellkept.cli.terminal import exits
+from wellkept.cli.terminal.chat_model import (
+    PANEL,
+    ApiOption,
+    DryRunOption,
+    ModelOption,
+    TokensOption,
+    require_permission,
+)
 from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.safe import one_line
-from wellkept.cli.terminal.send_permission import require_permission
 from wellkept.cli.terminal.session import Session
 from wellkept.errors import ModelError
 from wellkept.types.questions import BATCH
@@ -22,8 +29,6 @@ if TYPE_CHECKING:
     from wellkept.models.answering.chat import ChatAnswerer
     from wellkept.types import AnswersReport, Question
 
-_PANEL = "A model that answers"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
@@ -32,18 +37,16 @@ class ModelOptions:
     with_url: str | None = option(
         "--with",
         metavar="URL",
-        panel=_PANEL,
+        panel=PANEL,
         show_default=False,
         help="A chat endpoint that answers the open questions, such as http://127.0.0.1:8080/v1.",
     )
-    model: str | None = option("--model", metavar="NAME", panel=_PANEL, help="The model's name at the endpoint.")
-    api: Literal["openai", "anthropic"] | None = option(
-        "--api", panel=_PANEL, show_default="by the URL", help="How the endpoint is asked."
-    )
-    tokens: int | None = option("--tokens", metavar="N", min=1, panel=_PANEL, help="Most tokens of all requests.")
-    limit: int | None = option("--limit", metavar="N", min=1, panel=_PANEL, help="Most questions; all by default.")
-    again: bool = flag("--again", panel=_PANEL, help="Ask also where an answer of this model was taken back.")
-    dry_run: bool = flag("--dry-run", panel=_PANEL, help="Print what would be sent, and send nothing.")
+    model: ModelOption = None
+    api: ApiOption = None
+    tokens: TokensOption = None
+    limit: int | None = option("--limit", metavar="N", min=1, panel=PANEL, help="Most questions; all by default.")
+    again: bool = flag("--again", panel=PANEL, help="Ask also where an answer of this model was taken back.")
+    dry_run: DryRunOption = False
 
     @property
     def is_wanted(self) -> bool:
@@ -63,13 +66,8 @@ def answer_with(run: Session, how: ModelOptions) -> int:
 
     if not how.with_url:
         raise typer.BadParameter("Name the endpoint", param_hint="--with")
-    model = ChatAnswerer(
-        how.with_url,
-        model=how.model or "",
-        api=how.api,
-        api_key=run.settings.answer_key or None,
-        budget=how.tokens,
-    )
+    key = run.settings.answer_key or None
+    model = ChatAnswerer(how.with_url, model=how.model or "", api=how.api, api_key=key, budget=how.tokens)
     store = run.store(writes=False)
     questions, _ = to_ask(store._ctx, model, limit=how.limit, again=how.again)
     if how.dry_run:

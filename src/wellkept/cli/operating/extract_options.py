@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
-from wellkept.cli.terminal.groups import flag, option
-from wellkept.cli.terminal.send_permission import require_permission
+from wellkept.cli.terminal.chat_model import (
+    PANEL,
+    ApiOption,
+    DryRunOption,
+    ModelOption,
+    TokensOption,
+    require_permission,
+)
+from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.session import Session
 from wellkept.config import extraction_folder
 from wellkept.errors import ModelError
@@ -21,8 +28,6 @@ if TYPE_CHECKING:
     from wellkept.engine.ingest.extracting import Extraction
     from wellkept.models.answering.extractor import ChatExtractor
 
-_PANEL = "A model that extracts facts"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractOptions:
@@ -31,16 +36,14 @@ class ExtractOptions:
     extract: str | None = option(
         "--extract",
         metavar="URL",
-        panel=_PANEL,
+        panel=PANEL,
         show_default=False,
         help="A chat endpoint that extracts facts, such as http://127.0.0.1:8080/v1.",
     )
-    model: str | None = option("--model", metavar="NAME", panel=_PANEL, help="The model's name at the endpoint.")
-    api: Literal["openai", "anthropic"] | None = option(
-        "--api", panel=_PANEL, show_default="by the URL", help="How the endpoint is asked."
-    )
-    tokens: int | None = option("--tokens", metavar="N", min=1, panel=_PANEL, help="Most tokens of all requests.")
-    dry_run: bool = flag("--dry-run", panel=_PANEL, help="Print what would be sent, and send nothing.")
+    model: ModelOption = None
+    api: ApiOption = None
+    tokens: TokensOption = None
+    dry_run: DryRunOption = False
 
     def chat(self, run: Session) -> ChatExtractor | None:
         """The model; None if none is wanted."""

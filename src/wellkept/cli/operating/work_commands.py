@@ -220,7 +220,7 @@ def _answering(run: Session, how: WorkerOptions) -> Answering | None:
     """
     if how.answer_with is None:
         return None
-    from wellkept.cli.terminal.send_permission import require_permission
+    from wellkept.cli.terminal.chat_model import require_permission
     from wellkept.engine.upkeep.jobs import Answering
     from wellkept.models.answering.chat import ChatAnswerer
 

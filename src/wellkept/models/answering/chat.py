@@ -11,14 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from wellkept.core.asking.for_model import answers_in, as_data, schema_of
 from wellkept.models.answering.client import ChatModel, text_of
-from wellkept.models.answering.interfaces import Api
 from wellkept.types import Question
 
 log = logging.getLogger("wellkept")
-
-PROMPT = "answer-prompt-v2"
-"""Name and version of the prompt; its hash is part of the model's id too."""
-MAX_TOKENS = 1_024
 
 
 class ChatAnswerer(ChatModel):
@@ -31,25 +26,9 @@ class ChatAnswerer(ChatModel):
         ConfigError: As `ChatModel`.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        model: str = "",
-        api: Api | None = None,
-        api_key: str | None = None,
-        budget: int | None = None,
-    ) -> None:
-        super().__init__(
-            url,
-            what="answering model",
-            prompt=PROMPT,
-            model=model,
-            api=api,
-            api_key=api_key,
-            max_tokens=MAX_TOKENS,
-            budget=budget,
-        )
+    what = "answering model"
+    prompt = "answer-prompt-v2"
+    max_tokens = 1_024
 
     def __call__(self, questions: Sequence[Question]) -> Mapping[str, str] | None:
         """The answers by the ids of the questions; None when the budget allows no further question.
@@ -72,7 +51,7 @@ class ChatAnswerer(ChatModel):
 
     def request(self, questions: Sequence[Question]) -> str:
         """What one request with these questions says: the instructions, then the data."""
-        return f"{text_of(PROMPT)}\n{as_data(questions)}"
+        return f"{text_of(self.prompt)}\n{as_data(questions)}"
 
     def estimate(self, questions: Sequence[Question]) -> int:
         """The most tokens that one request with these questions is likely to use, its answer included."""

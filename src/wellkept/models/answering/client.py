@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 from wellkept.errors import ConfigError, ModelUnavailable
@@ -33,20 +33,20 @@ _FRAME = 50
 
 
 class ChatModel:
-    """A chat model that is asked with one prompt; to be used by one thread at a time.
+    """A chat model that is asked with one prompt, that of its class; to be used by one thread at a time.
 
     Args:
         url: The address, such as `http://127.0.0.1:8080/v1`; the path of the interface is added if it is missing. Its
             query may hold `model`, `seconds`, `retries` and `max_tokens`; other parameters are sent along.
-        what: What it is, for messages.
-        prompt: Name of the prompt in the package.
         model: Model name at the endpoint, if the URL does not say it.
         api: `openai` or `anthropic`; by default what the address says, else `openai`.
         api_key: Sent with each request; never shown.
-        max_tokens: Most tokens of an answer, unless the URL says it.
         budget: Most tokens of questions and answers; None for no limit.
 
     Attributes:
+        what: What it is, for messages.
+        prompt: Name and version of the prompt in the package; its hash is part of the id too.
+        max_tokens: Most tokens of an answer: those of the class, unless the URL says it.
         id: Names host, model, prompt and the prompt's hash, for the journal.
         budget: Most tokens of questions and answers; None for no limit.
         tokens: Tokens used so far, as the server says, or else as estimated.
@@ -56,21 +56,22 @@ class ChatModel:
         ConfigError: The URL is no http(s) URL, a number is out of range, or the model has no name.
     """
 
+    what: ClassVar[str]
+    prompt: ClassVar[str]
+    max_tokens: int
+
     def __init__(
         self,
         url: str,
         *,
-        what: str,
-        prompt: str,
         model: str = "",
         api: Api | None = None,
         api_key: str | None = None,
-        max_tokens: int,
         budget: int | None = None,
     ) -> None:
-        address, options = options_of(url, _OPTIONS, what=f"the {what}'s endpoint")
+        where = f"the {self.what}'s endpoint"
+        address, options = options_of(url, _OPTIONS, what=where)
         self._interface = _interface(address, api)
-        where = f"the {what}'s endpoint"
         self.endpoint = Endpoint(
             _whole(address, self._interface.path),
             what=where,
@@ -81,17 +82,16 @@ class ChatModel:
             headers=self._interface.headers(api_key),
         )
         self._model = model or options.get("model", "")
-        self.max_tokens = number(options, "max_tokens", max_tokens, int, where=where)
+        self.max_tokens = number(options, "max_tokens", self.max_tokens, int, where=where)
         host = self.endpoint.host
         if not self._model:
-            raise ConfigError(f"an {what} needs a name", where=host, todo="Add --model NAME")
+            raise ConfigError(f"an {self.what} needs a name", where=host, todo="Add --model NAME")
         if not 1 <= self.max_tokens <= 1_000_000 or (budget is not None and budget < 1):
             raise ConfigError("max_tokens or the budget is out of range", where=host)
         self.where = f"{host}, model {self._model}"
-        self.prompt = prompt
         self.budget = budget
         self._is_bound = True
-        self.id = f"chat/{host}/{self._model}/{prompt}-{version(prompt)}"
+        self.id = f"chat/{host}/{self._model}/{self.prompt}-{version(self.prompt)}"
         self.tokens = 0
         self.is_spent = False
 

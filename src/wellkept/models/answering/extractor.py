@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from wellkept.core.transcripts.facts import Passage, as_data, schema
 from wellkept.models.answering.client import ChatModel, text_of
-from wellkept.models.answering.interfaces import Api
-
-PROMPT = "extract-prompt-v1"
-"""Name and version of the prompt; its hash is part of the model's id too."""
-MAX_TOKENS = 4_096
 
 
 class ChatExtractor(ChatModel):
@@ -21,25 +16,9 @@ class ChatExtractor(ChatModel):
         ConfigError: As `ChatModel`.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        model: str = "",
-        api: Api | None = None,
-        api_key: str | None = None,
-        budget: int | None = None,
-    ) -> None:
-        super().__init__(
-            url,
-            what="extracting model",
-            prompt=PROMPT,
-            model=model,
-            api=api,
-            api_key=api_key,
-            max_tokens=MAX_TOKENS,
-            budget=budget,
-        )
+    what = "extracting model"
+    prompt = "extract-prompt-v1"
+    max_tokens = 4_096
 
     def __call__(self, passage: Passage) -> str | None:
         """What the model says about a passage; None when the budget does not allow to ask.
@@ -56,7 +35,7 @@ class ChatExtractor(ChatModel):
 
     def request(self, passage: Passage) -> str:
         """What the request about a passage says: the instructions, then the data."""
-        return f"{text_of(PROMPT)}\n{as_data(passage)}"
+        return f"{text_of(self.prompt)}\n{as_data(passage)}"
 
     def estimate(self, passage: Passage) -> int:
         """The most tokens that the request about a passage is likely to use, its answer included."""
