@@ -3,17 +3,19 @@
     python -m training.keeping --out build/keeping.json --quality quality/stories.jsonl
 
 A logistic regression over `wellkept.core.judging.chatter` learns which writes are noise: from the training stories,
-from short lines of our own (`chatter/lines.jsonl`), most of them short facts that look like chatter, and from the
-dossiers. The penalty is chosen on `select`, the thresholds on `calibrate`: the lowest probabilities at which the
+from short lines of our own (`chatter/lines.jsonl`), most of them short facts that look like chatter, and from the facts
+of dossiers and training cases. The penalty is chosen on `select`, the thresholds on `calibrate`: the lowest probabilities at which the
 share of wrong acts among the writes that are worth keeping stays under its bound, with 95 % confidence by a bootstrap
-over stories; no larger share of `--facts` may be rejected either. `--quality` and `--others` are only reported.
+over stories; the bounds hold for `--facts` too. `--quality` and `--others` are only reported.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import json
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,22 +24,29 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from training.material import cases
 from training.stories import CALIBRATING, TRAINING, stories
 from wellkept.core.gate.worth_keeping import is_small_talk
-from wellkept.core.judging.chatter import ChatterHead, facts_of
+from wellkept.core.judging.chatter import BUCKETS, ChatterHead, facts_of, letters_of
 from wellkept.core.text.forms import is_junk
 from wellkept.models.minilm import MiniLmEmbedder
 
 LINES = Path(__file__).parent / "chatter" / "lines.jsonl"
 DOSSIERS, SHORT = Path(__file__).parent / "dossiers", 60
 """Where further facts come from, and the longest that counts as short."""
+CASES, LONGEST = 12_000, 120
+"""Facts of the training cases, and the longest of them."""
 PENALTIES = (50.0, 100.0, 300.0)
 """Of squared weights of standardised features."""
+OF_LETTERS = 1 / 1156
+"""Penalty of the weights of letters, which are not standardised, over that of the others."""
 MOST_REJECTED, MOST_LOWERED = 0.005, 0.02
 """Largest share of writes worth keeping that may be rejected, and that may be stored with low importance."""
 LEAST_SURE = 0.7
 """No text is rejected below; .53 kept the bound, and refused plain sentences about software in our own tests."""
-ROUNDS, STEPS, RESAMPLED, SEED, DECIMALS = 10, 16, 1000, 1, 4
+ROUNDS, STEPS, ENOUGH = 10, 60, 0.003
+"""Newton's rounds, steps of each, and the change of a weight that ends them."""
+RESAMPLED, SEED, DECIMALS = 1000, 1, 4
 
 Numbers: TypeAlias = NDArray[np.float64]
 Single: TypeAlias = NDArray[np.float32]
@@ -75,17 +84,18 @@ def main() -> None:
     parser.add_argument("--facts", type=Path, help="plain facts, one a line, that bound rejections too")
     parser.add_argument("--others", type=Path, nargs="*", default=[], help="text files, one plain fact a line")
     args = parser.parse_args()
-    train, own = of_stories(*TRAINING, cache=args.cache), of_lines(args.cache)
+    train = of_stories(*TRAINING, cache=args.cache), of_lines(args.cache), of_cases(args.cache)
     select, calibrate = of_stories("select", cache=args.cache), of_stories(*CALIBRATING, cache=args.cache)
-    rows, noise = np.vstack([train.rows, own.rows]), np.concatenate([train.noise, own.noise])
-    tried = {penalty: fitted(rows, noise, penalty) for penalty in PENALTIES}
+    tried = {penalty: fitted(train, penalty) for penalty in PENALTIES}
     losses = {penalty: loss(head, select) for penalty, head in tried.items()}
     print("log loss on select:", {penalty: round(value, 4) for penalty, value in losses.items()})
     head = tried[min(losses, key=lambda penalty: losses[penalty])]
-    reject_at = max(LEAST_SURE, least_of(head, calibrate, MOST_REJECTED))
+    reject_at, low_at = (least_of(head, calibrate, most) for most in (MOST_REJECTED, MOST_LOWERED))
     if args.facts:
-        reject_at = max(reject_at, least_for_facts(head, _facts(args.facts, args.cache)))
-    head = replace(head, reject_at=reject_at, low_at=least_of(head, calibrate, MOST_LOWERED))
+        facts = _facts(args.facts, args.cache)
+        reject_at = max(reject_at, least_for_facts(head, facts, MOST_REJECTED))
+        low_at = max(low_at, least_for_facts(head, facts, MOST_LOWERED))
+    head = replace(head, reject_at=max(LEAST_SURE, reject_at), low_at=low_at)
     print(f"reject at {head.reject_at}, low importance at {head.low_at}")
     for author in sorted(set(calibrate.author)):
         report(head, _of_author(calibrate, author), f"calibrate {author}")
@@ -132,6 +142,14 @@ def of_lines(cache: Path) -> Lines:
     ]
     texts = [line["text"] for line in told] + facts
     return lines_of(texts, [not line["keep"] for line in told] + [False] * len(facts), cache)
+
+
+def of_cases(cache: Path) -> Lines:
+    """Facts of the training cases, which are all worth keeping: most talk of work, software and homes."""
+    facts = sorted({text for case in cases("train") for texts in case.parts.values() for text in texts})
+    facts = [text for text in facts if len(text) <= LONGEST]
+    random.Random(SEED).shuffle(facts)
+    return lines_of(facts[:CASES], [False] * len(facts[:CASES]), cache)
 
 
 def _forms(text: str) -> tuple[str, ...]:
@@ -201,31 +219,72 @@ def _of_author(lines: Lines, author: str) -> Lines:
 # Fit and thresholds
 
 
-def fitted(rows: Numbers, noise: NDArray[np.bool_], penalty: float) -> ChatterHead:
+def fitted(lines: Sequence[Lines], penalty: float) -> ChatterHead:
     """A logistic regression by Newton's method, with its weights rounded as they ship."""
+    rows, noise = np.vstack([some.rows for some in lines]), np.concatenate([some.noise for some in lines])
     mean, width = rows.mean(0), rows.std(0) + 1e-9
-    values = np.hstack([(rows - mean) / width, np.ones((len(rows), 1))]).astype(np.float32)
-    pull = np.full(values.shape[1], penalty, dtype=np.float32)
-    pull[-1] = 1e-9
-    weights = np.zeros(values.shape[1], dtype=np.float32)
+    plain = np.hstack([(rows - mean) / width, np.ones((len(rows), 1))]).astype(np.float32)
+    values = _Values(plain, [text for some in lines for text in some.texts])
+    pull = np.full(values.width, penalty, dtype=np.float32)
+    pull[plain.shape[1] :] = penalty * OF_LETTERS
+    pull[plain.shape[1] - 1] = 1e-9
+    weights = np.zeros(values.width, dtype=np.float32)
     for _ in range(ROUNDS):
-        chance = 1 / (1 + np.exp(-np.clip(values @ weights, -30, 30)))
-        slope = values.T @ (noise.astype(np.float32) - chance) - pull * weights
-        weights = weights + _step(values, chance * (1 - chance), pull, slope)
-    plain = weights[:-1] / width
-    bias = round(float(weights[-1] - plain @ mean), DECIMALS)
-    shipped = [round(float(weight), DECIMALS) for weight in plain]
+        chance = 1 / (1 + np.exp(-np.clip(values.times(weights), -30, 30)))
+        slope = values.turned_times(noise.astype(np.float32) - chance) - pull * weights
+        step = _step(values, chance * (1 - chance), pull, slope)
+        weights = weights + step
+        if np.abs(step).max() < ENOUGH:
+            break
+    of_rows, of_letters = weights[: plain.shape[1]], weights[plain.shape[1] :]
+    by_width = of_rows[:-1] / width
+    shipped = [round(float(weight), DECIMALS) for weight in by_width]
+    unit = float(np.abs(of_letters).max()) / 127
     return ChatterHead(
-        tuple(shipped[: MiniLmEmbedder.dim]), tuple(shipped[MiniLmEmbedder.dim :]), bias, reject_at=2.0, low_at=2.0
+        tuple(shipped[: MiniLmEmbedder.dim]),
+        tuple(shipped[MiniLmEmbedder.dim :]),
+        np.round(of_letters / unit).astype(np.int8).tolist(),
+        round(unit, 6),
+        round(float(of_rows[-1] - by_width @ mean), DECIMALS),
+        reject_at=2.0,
+        low_at=2.0,
     )
 
 
-def _step(values: Single, bends: Single, pull: Single, slope: Single) -> Single:
+class _Values:
+    """What the regression sees of all texts: rows of numbers, and the groups of letters of each, which are few of many.
+
+    Args:
+        plain: (texts, numbers).
+        texts: The texts.
+    """
+
+    def __init__(self, plain: Single, texts: Sequence[str]) -> None:
+        groups = [sorted(letters_of(text)) for text in texts]
+        counts = np.array([len(found) for found in groups])
+        self._plain, self.width = plain, plain.shape[1] + BUCKETS
+        self._groups = np.array([group for found in groups for group in found])
+        self._of = np.repeat(np.arange(len(texts)), counts)
+        self._share = (1 / np.sqrt(np.maximum(1, counts))).astype(np.float32)
+
+    def times(self, weights: Single) -> Single:
+        """The sum of each text under these weights."""
+        numbers = self._plain.shape[1]
+        letters = np.bincount(self._of, weights[numbers:][self._groups], len(self._share)) * self._share
+        return self._plain @ weights[:numbers] + letters.astype(np.float32)
+
+    def turned_times(self, texts: Single) -> Single:
+        """The sum of each weight's column, every text times its number."""
+        letters = np.bincount(self._groups, (texts * self._share)[self._of], BUCKETS)
+        return np.concatenate([self._plain.T @ texts, letters.astype(np.float32)])
+
+
+def _step(values: _Values, bends: Single, pull: Single, slope: Single) -> Single:
     """Newton's step by conjugate gradients: the matrix is never made."""
     step, rest = np.zeros_like(slope), slope.copy()
     way, size = rest.copy(), float(rest @ rest)
     for _ in range(STEPS):
-        bent = values.T @ (bends * (values @ way)) + pull * way
+        bent = values.turned_times(bends * values.times(way)) + pull * way
         far = size / float(way @ bent)
         step, rest = step + np.float32(far) * way, rest - np.float32(far) * bent
         before, size = size, float(rest @ rest)
@@ -262,10 +321,10 @@ def least_of(head: ChatterHead, lines: Lines, most: float) -> float:
     return least
 
 
-def least_for_facts(head: ChatterHead, facts: Lines) -> float:
-    """The lowest probability at which the share of plain facts that are rejected stays under the bound."""
+def least_for_facts(head: ChatterHead, facts: Lines, most: float) -> float:
+    """The lowest probability at which the share of acts on plain facts stays under the bound."""
     scores = scores_of(head, facts)
-    allowed = (step / 100 for step in range(20, 100) if (scores >= step / 100).mean() <= MOST_REJECTED)
+    allowed = (step / 100 for step in range(20, 100) if (scores >= step / 100).mean() <= most)
     return next(allowed, 2.0)
 
 
@@ -309,6 +368,8 @@ def _plain(head: ChatterHead) -> dict[str, object]:
         "bias": head.bias,
         "facts": list(head.facts),
         "vector": list(head.vector),
+        "step": head.step,
+        "letters": base64.b64encode(np.array(head.letters, dtype=np.int8).tobytes()).decode(),
     }
 
 

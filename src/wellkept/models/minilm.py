@@ -34,7 +34,7 @@ from wellkept.models.tokenizer.data_files import DATA
 from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_pieces
 
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
-CHATTER_SHA256 = "3fc5903094e06dc66747ae81d65a3d98c723bf7350961ad72d437156df839d07"
+CHATTER_SHA256 = "839af089ff9eb21d2908f8bec4d8bce2b8f585aa9e15110e0f5d9845882bc227"
 WINDOW = 256
 """Most pieces per window, including the two frame pieces."""
 MAX_WINDOWS = 128

@@ -1,19 +1,25 @@
 """The probability that a text says nothing worth keeping: greetings, thanks, status lines, small talk.
 
-A logistic regression over the sentence vector, which is there already, and over plain facts of the text, such as its
-length. Its weights belong to one embedder and ship with it; with another embedder there is no such opinion.
+A logistic regression over the sentence vector, which is there already, over plain facts of the text, such as its
+length, and over its groups of letters. The vector knows what a text is about; the letters know its words. The weights
+belong to one embedder and ship with it; with another embedder there is no such opinion.
 """
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, fsum, log1p
+from math import exp, fsum, log1p, sqrt
 from typing import Any, Self
+from zlib import crc32
 
 from wellkept.types import Vector
 
 _DECIMALS = 4
+BUCKETS = 1 << 14
+"""Groups of letters share this many weights."""
+_SHORTEST_GROUP, _LONGEST_GROUP = 2, 4
 _QUESTIONS = ("?", "\uff1f", "\u061f", "\u037e")
 _ENDS = (".", "\u3002", "\u0964")
 _WIDE = 2.5
@@ -37,11 +43,13 @@ class Chatter:
 
 @dataclass(frozen=True, slots=True)
 class ChatterHead:
-    """Weights over a sentence vector and the facts of its text.
+    """Weights over a sentence vector, the facts of its text and its groups of letters.
 
     Attributes:
         vector: One weight for each component of the sentence vector.
         facts: One weight for each fact of `facts_of`.
+        letters: One weight for each of `BUCKETS` groups of letters, -128 to 127, in units of `step`.
+        step: Unit of these weights.
         bias: The constant term.
         reject_at: Least probability at which a text is rejected.
         low_at: Least probability at which a text is stored with low importance.
@@ -49,6 +57,8 @@ class ChatterHead:
 
     vector: tuple[float, ...]
     facts: tuple[float, ...]
+    letters: Sequence[int]
+    step: float
     bias: float
     reject_at: float
     low_at: float
@@ -56,7 +66,16 @@ class ChatterHead:
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Self:
         """The head from its JSON object."""
-        return cls(tuple(plain["vector"]), tuple(plain["facts"]), plain["bias"], plain["reject_at"], plain["low_at"])
+        letters = memoryview(b64decode(plain["letters"])).cast("b")
+        return cls(
+            tuple(plain["vector"]),
+            tuple(plain["facts"]),
+            letters,
+            plain["step"],
+            plain["bias"],
+            plain["reject_at"],
+            plain["low_at"],
+        )
 
     def read(self, text: str, vector: Vector) -> Chatter:
         """The opinion on a text with this sentence vector."""
@@ -73,6 +92,8 @@ class ChatterHead:
         """
         terms = [weight * value for weight, value in zip(self.vector, vector.tolist(), strict=True)]
         terms += [weight * value for weight, value in zip(self.facts, facts_of(text), strict=True)]
+        groups = letters_of(text)
+        terms.append(self.step * sum(self.letters[group] for group in groups) / sqrt(max(1, len(groups))))
         total = self.bias + fsum(terms)
         return round(1.0 / (1.0 + exp(-max(-30.0, min(30.0, total)))), _DECIMALS)
 
@@ -109,6 +130,24 @@ def facts_of(text: str) -> tuple[float, ...]:
         float(plain[:1] in ("(", "[", "*")),
         float(any("\u2600" <= sign <= "\u27bf" or sign >= "\U0001f300" for sign in plain)),
     )
+
+
+def letters_of(text: str) -> frozenset[int]:
+    """The buckets of a text: its groups of 2 to 4 letters, with the edges of words, and its pairs of words.
+
+    None of it depends on a language. The hash is CRC-32, which is the same everywhere.
+
+    Example:
+        >>> letters_of("Tea at four") == letters_of("tea  at FOUR")
+        True
+    """
+    words = text.casefold().split()
+    groups = {f"{first} {second}" for first, second in zip(words, words[1:], strict=False)}
+    for word in words:
+        framed = f" {word} "
+        for length in range(_SHORTEST_GROUP, _LONGEST_GROUP + 1):
+            groups.update(framed[at : at + length] for at in range(max(1, len(framed) - length + 1)))
+    return frozenset(crc32(group.encode("utf-8", "surrogatepass")) % BUCKETS for group in groups)
 
 
 def _is_wide(sign: str) -> bool:
