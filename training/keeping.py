@@ -4,9 +4,9 @@
 
 A logistic regression over `wellkept.core.judging.chatter` learns which writes are noise: from the training stories,
 from short lines of our own (`chatter/lines.jsonl`), most of them short facts that look like chatter, and from the facts
-of dossiers and training cases. The penalty is chosen on `select`, the thresholds on `calibrate`: the lowest probabilities at which the
-share of wrong acts among the writes that are worth keeping stays under its bound, with 95 % confidence by a bootstrap
-over stories; the bounds hold for `--facts` too. `--quality` and `--others` are only reported.
+of dossiers and training cases. The penalty is chosen on `select`, the thresholds on `calibrate`: the lowest
+probabilities at which the share of wrong acts among the writes that are worth keeping stays under its bound, with 95 %
+confidence by a bootstrap over stories; the bounds hold for `--facts` too. `--quality` and `--others` are only reported.
 """
 
 from __future__ import annotations
