@@ -7,6 +7,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +33,14 @@ from wellkept.errors import (
     NoStore,
     StorageError,
 )
+from wellkept.policy import Policy
 from wellkept.storage.placement import PlacedStorage
 from wellkept.storage.placement.table import Table, table_from, text_of
 from wellkept.storage.port import OPEN, Closed
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.moves import PostgresMover
 from wellkept.storage.postgres.session import Session
+from wellkept.types import Filter
 
 ANA = "acme/ana"
 NAMES = ("one", "two", "three")
@@ -248,6 +252,142 @@ def test_a_namespace_that_is_not_where_the_table_says_is_refused_not_hidden(
     assert held(storage) == {"one": 7, "two": 0, "three": 0}
 
 
+def test_a_new_namespace_is_looked_for_without_holding_a_connection(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many callers that each held one and wanted a second would wait for each other."""
+    small = partial(PostgresStorage, connections=2, busy_seconds=0.5)
+    monkeypatch.setattr("wellkept.storage.placement.storage.PostgresStorage", small)
+    storage = PlacedStorage(places.file)
+    with storage.begin("acme/ben", write=False):  # one of two connections is taken
+        for write in (False, True):
+            with storage.begin("acme/cleo", write=write) as tx:
+                assert tx.seq == 0
+    storage.close()
+
+
+WITH_ONE_AWAY: dict[str, Callable[[MemoryStore], object]] = {
+    "a queued write": lambda store: store.queue.remember("Ana waters the roses."),
+    "what is queued": lambda store: store.queue.pending(),
+    "the queue, written": lambda store: store.queue.flush(),
+    "a look at an earlier time": lambda store: store.recall("ferns", as_of=datetime(2030, 1, 1, tzinfo=UTC)),
+    "a replay": lambda store: store.replay(Policy()),
+    "counts": lambda store: store.stats(),
+    "a sweep": lambda store: store.sweep(),
+}
+
+
+@pytest.mark.parametrize("act", WITH_ONE_AWAY.values(), ids=WITH_ONE_AWAY)
+def test_work_in_one_namespace_asks_no_database_that_it_does_not_need(
+    places: Places, act: Callable[[MemoryStore], object]
+) -> None:
+    with places.open() as store:
+        store.remember("Ana waters the ferns.")
+        store.queue.remember("Ana waters the palms.")
+        inner = store._ctx.storage
+        assert isinstance(inner, PlacedStorage)
+        for name in ("two", "three"):
+            inner.at(name).close()
+        act(store)
+        with pytest.raises(StorageError, match="the store is closed"):
+            store.namespaces()  # asks all
+
+
+def test_the_past_of_a_namespace_needs_no_first_database(places: Places) -> None:
+    places.write('"acme/" = "two"\n')
+    with places.open() as store:
+        store.remember("Ana waters the ferns.")
+        inner = store._ctx.storage
+        assert isinstance(inner, PlacedStorage)
+        known = inner.header().store_id
+        inner.at("one").close()
+        assert len(store.recall("ferns", as_of=datetime(2030, 1, 1, tzinfo=UTC))) == 1
+        assert inner.header_for(ANA).store_id == known
+
+
+def with_a_further_one(places: Places, url: str) -> None:
+    places.urls = {**places.urls, "four": url}
+    places.write('"acme/" = "one"\n"delta/" = "four"\n')
+
+
+def test_a_further_database_is_used_only_if_it_fits(places: Places, running: Server) -> None:
+    with places.open() as store:
+        store.remember("Ana waters the ferns.")
+        delta = store.in_namespace("delta/one")
+        with_a_further_one(places, places.urls["one"].replace("127.0.0.1", "localhost"))
+        for _ in range(2):  # it was used the second time
+            with pytest.raises(ConfigError, match="'one' and 'four' are one database under two addresses"):
+                delta.remember("Written twice.")
+        other = running.database()
+        plain = PostgresStorage(other)
+        plain.configure(embedder="other/3", dim=3, policy="")
+        plain.close()
+        with_a_further_one(places, other)
+        for _ in range(2):
+            with pytest.raises(EmbedderMismatch, match="'one' has 'hashing-v1/384', 'four' has 'other/3'"):
+                delta.remember("Without a vector.")
+        places.urls["four"] = running.database()
+        with_a_further_one(places, places.urls["four"])
+        inner = store._ctx.storage
+        assert isinstance(inner, PlacedStorage)
+        inner.at("two").close()  # it is not asked again
+        assert inner.at("four").header().embedder == "hashing-v1/384"
+
+
+def test_a_process_keeps_the_database_of_its_queue_when_the_table_is_put_in_another_order(places: Places) -> None:
+    with places.open() as store:
+        store.queue.remember("Ana waters the ferns.")
+        known = store._ctx.header_of_queue().store_id
+        before = dict(places.urls)
+        places.urls = dict(reversed(before.items()))
+        places.write('"acme/" = "one"\n')
+        store.queue.remember("Ana waters the palms.")
+        assert store._ctx.header_of_queue().store_id == store._ctx.storage.header().store_id == known
+    with places.open() as other:
+        assert other.queue.pending() == ()  # they wait in the database that was the first
+    places.urls = before
+    places.write('"acme/" = "one"\n')
+    with places.open() as other:
+        assert [len(other.queue.flush().results), len(other.list())] == [2, 2]
+
+
+def test_a_renamed_database_draws_its_namespaces_anew_and_none_is_hidden(places: Places) -> None:
+    places.write()
+    names = [f"team/{number}" for number in range(12)]
+    with places.open() as store:
+        for name in names:
+            store.in_namespace(name).remember("Tea is upstairs.")
+    before = table_from(places.file.read_text("utf-8"), where="test")
+    places.urls = {("zwei" if name == "two" else name): url for name, url in places.urls.items()}
+    places.write(rest=("one", "zwei", "three"))
+    after = table_from(places.file.read_text("utf-8"), where="test")
+    same = {
+        name
+        for name in names
+        if after.databases[after.place_of(name).database] == before.databases[before.place_of(name).database]
+    }
+    found = set()
+    with places.open() as store:
+        for name in names:
+            try:
+                assert len(store.in_namespace(name).list()) == 1
+                found.add(name)
+            except Elsewhere as error:
+                assert "and the table of places says" in str(error)
+        assert set(store.namespaces()) == set(names)
+    assert found == same and 0 < len(same) < len(names)
+
+
+def test_a_database_that_the_table_no_longer_names_is_told(places: Places, storage: PlacedStorage) -> None:
+    before = storage.file.table()
+    del places.urls["three"]
+    places.write(rest=("one", "two"))
+    with pytest.raises(ConfigError, match="the table of places has no database 'three'.*places.toml"):
+        storage.at("three")
+    assert list(storage.databases()) == ["one", "two"]
+    assert storage._at(before, "three").header().namespaces == ()  # who has begun with the former table goes on
+
+
 # -- moving ----------------------------------------------------------------------------------
 
 
@@ -279,6 +419,38 @@ def test_a_process_with_an_old_table_follows_to_the_new_place(
         other.remember("The ferns are in the hall.")
         assert len(other.list()) == 9
     assert held(storage) == {"one": 8, "two": 9, "three": 0}
+
+
+def test_counts_and_checks_follow_a_namespace_that_was_moved(
+    places: Places, storage: PlacedStorage, tmp_path: Path
+) -> None:
+    old = PlacedStorage(places.write('"acme/" = "one"\n', file=tmp_path / "of another machine.toml"))
+    moved(storage, "one", "two")
+    with storage.begin(ANA, write=False) as tx:
+        first = tx.find(Filter())[0].id
+    old.count_use(ANA, {first: (5, datetime(2026, 3, 1, tzinfo=UTC), None)})
+    counts = {}
+    for name in ("one", "two"):
+        with storage.at(name).for_moving().begin(ANA, write=False) as tx:
+            counts[name] = tx.find(Filter(ids=(first,)))[0].access_count
+    assert counts == {"one": 0, "two": 5}
+    with psycopg.connect(places.urls["two"], autocommit=True) as connection:
+        connection.execute("UPDATE wellkept.memory SET record = replace(record, 'Shelf 0', 'Shelf X')")
+    assert old.strayed(ANA) == [first]
+    old.close()
+
+
+def test_a_use_is_counted_after_the_move_that_closes_the_namespace_to_writers(storage: PlacedStorage) -> None:
+    with storage.begin(ANA, write=False) as tx:
+        first = tx.find(Filter())[0].id
+    closing(storage, "one", Closed(moving="two"))
+    storage.count_use(ANA, {first: (5, datetime(2026, 3, 1, tzinfo=UTC), None)})
+    with storage.begin(ANA, write=False) as tx:
+        assert tx.find(Filter(ids=(first,)))[0].access_count == 0
+    closing(storage, "one", OPEN, Closed(moving="two"))
+    storage.count_use(ANA, {})
+    with storage.begin(ANA, write=False) as tx:
+        assert tx.find(Filter(ids=(first,)))[0].access_count == 5
 
 
 def test_a_writer_waits_for_the_move_and_is_told_if_it_takes_too_long(places: Places, storage: PlacedStorage) -> None:
