@@ -181,7 +181,7 @@ class PlacedStorage:
         """See `Storage.configure`."""
         for storage in self.databases().values():
             storage.configure(embedder=embedder, dim=dim, policy=policy)
-        for url, header in self._headers.items():
+        for url, header in list(self._headers.items()):
             self._headers[url] = replace(header, embedder=embedder, dim=dim, policy=policy)
 
     def bind(self, embedder: str) -> None:
