@@ -1,10 +1,11 @@
-"""Stores per CPU second of the servers, with one store over 1, 2 and 4 PostgreSQL servers.
+"""Stores per CPU second of the servers, with one store over 1, 2 and 4 PostgreSQL servers, and moves under load.
 
     python -m benchmarks.placing [--stores 600] [--rounds 2]
 
-Starts the servers on loopback, with two writing processes each time, and prints a table. The CPU time is that of the
+Starts the servers on loopback, with two writing processes each time, and prints two tables. The CPU time is that of the
 servers' processes alone, so that it does not depend on the writers, the models or other load; the writes of a round
-are the same for each number of servers.
+are the same for each number of servers. In the second part every namespace is moved to the next server while the
+writers go on, and all that was acknowledged is looked for afterwards.
 """
 
 from __future__ import annotations
@@ -13,20 +14,29 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import wellkept
+from wellkept.engine.transfer.move import Database, move
 from wellkept.models.hashing import HashingEmbedder
+from wellkept.storage.placement import PlacedStorage
+from wellkept.storage.placement.table import Table
 
 SERVERS = (1, 2, 4)
 NAMESPACES = 20
 WRITERS = 2
+_REST = 0.02
+"""Seconds between two stores of a writer while namespaces move."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -46,37 +56,112 @@ def cpu_of(pid: int) -> float:
     return total / _TICKS
 
 
-def write(address: str, writer: int, stores: int, of: int) -> int:
-    """Write this process's share of the stores; returns how many were new."""
-    created = 0
+def write(address: str, writer: int, stores: int, stop: Path | None = None) -> tuple[list[tuple[str, str]], float]:
+    """Write this process's share of the stores, or until a file appears.
+
+    Returns:
+        Namespace and text of each acknowledged store, and the seconds of the longest one.
+    """
+    said, longest = [], 0.0
     with wellkept.open(address, embedder=HashingEmbedder(), relation_model="none") as store:
-        for number in range(writer, stores, of):
+        for number in range(writer, stores, WRITERS):
+            if stop is not None:
+                if stop.exists():
+                    break
+                time.sleep(_REST)
             text = f"Crate {number} in hall {number % 37} belongs to customer {number * 7919 % 10_007}."
-            created += store.in_namespace(f"team/{number % NAMESPACES}").remember(text).outcome == "created"
-    return created
+            namespace = f"team/{number % NAMESPACES}"
+            started = time.monotonic()
+            store.in_namespace(namespace).remember(text)
+            longest = max(longest, time.monotonic() - started)
+            said.append((namespace, text))
+    return said, longest
 
 
-def measured(servers: int, stores: int) -> float:
-    """CPU milliseconds of all servers for one store."""
+@contextmanager
+def servers_with_writers(servers: int) -> Iterator[tuple[list[Any], Path, ProcessPoolExecutor]]:
+    """Running servers, the table of places over them, and writing processes; each namespace has one memory already."""
     from postgres.server import start
 
-    with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
-        running: list[Any] = [start() for _ in range(servers)]
+    with ExitStack() as stack:
+        running = [start() for _ in range(servers)]
         for one in running:
             stack.callback(one.stop)
         lines = [f'server{at} = "{one.database()}"' for at, one in enumerate(running)]
         places = [f'"team/{number}" = "server{number % servers}"' for number in range(NAMESPACES)]
-        table = Path(folder, "places.toml")
+        table = Path(stack.enter_context(tempfile.TemporaryDirectory()), "places.toml")
         table.write_text("\n".join(["[databases]", *lines, "[places]", *places]), "utf-8")
-        address = f"placement://{table}"
-        with ProcessPoolExecutor(WRITERS, mp_context=get_context("spawn")) as pool:
-            list(pool.map(write, [address] * WRITERS, range(WRITERS), [NAMESPACES] * WRITERS, [WRITERS] * WRITERS))
-            before = sum(cpu_of(one.process.pid) for one in running)
-            shares = [pool.submit(write, address, writer, stores, WRITERS) for writer in range(WRITERS)]
-            for share in shares:
-                share.result()
-            spent = sum(cpu_of(one.process.pid) for one in running) - before
+        pool = stack.enter_context(ProcessPoolExecutor(WRITERS, mp_context=get_context("spawn")))
+        list(pool.map(write, [f"placement://{table}"] * WRITERS, range(WRITERS), [NAMESPACES] * WRITERS))
+        yield running, table, pool
+
+
+def measured(servers: int, stores: int) -> float:
+    """CPU milliseconds of all servers for one store."""
+    with servers_with_writers(servers) as (running, table, pool):
+        before = sum(cpu_of(one.process.pid) for one in running)
+        shares = [pool.submit(write, f"placement://{table}", writer, stores) for writer in range(WRITERS)]
+        for share in shares:
+            share.result()
+        spent = sum(cpu_of(one.process.pid) for one in running) - before
     return 1000 * spent / stores
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What happened while every namespace was moved.
+
+    Attributes:
+        stores: Number of acknowledged stores.
+        missing: How many of them are not where their namespace is now.
+        surplus: How many memories there are that were not acknowledged, or are there twice.
+        longest: Seconds of the longest store.
+        move: Seconds of a move, mean.
+    """
+
+    stores: int
+    missing: int
+    surplus: int
+    longest: float
+    move: float
+
+
+def move_on(table: Path, number: int, servers: int) -> float:
+    """Move a namespace to the next server; returns the seconds."""
+    namespace, target = f"team/{number}", f"server{(number + 1) % servers}"
+    storage = PlacedStorage(table)
+    ends = [Database(name, storage.at(name)) for name in (f"server{number % servers}", target)]
+    started = time.monotonic()
+    switch = partial(storage.file.change, partial(Table.with_place, key=namespace, database=target))
+    move(*ends, namespace, check=storage.file.check, switch=switch)
+    took = time.monotonic() - started
+    storage.close()
+    return took
+
+
+def moved(servers: int) -> Moves:
+    """Move every namespace to the next server while the writers go on."""
+    with servers_with_writers(servers) as (_, table, pool):
+        address, stop = f"placement://{table}", table.with_name("stop")
+        shares = [pool.submit(write, address, writer, sys.maxsize, stop) for writer in range(WRITERS)]
+        try:
+            took = [move_on(table, number, servers) for number in range(NAMESPACES)]
+        finally:
+            stop.touch()
+        told = [share.result() for share in shares]
+        said = Counter(one for part, _ in told for one in part)
+        with wellkept.open(address, embedder=HashingEmbedder(), relation_model="none") as store:
+            names = store.namespaces()
+            held = Counter(
+                (name, memory.content) for name in names for memory in store.in_namespace(name).list(limit=None)
+            )
+    return Moves(
+        stores=said.total(),
+        missing=(said - held).total(),
+        surplus=(held - said).total(),
+        longest=max(longest for _, longest in told),
+        move=mean(took),
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -94,6 +179,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("servers   server CPU a store   stores per CPU second   against one server")
     for servers, each in spent.items():
         print(f"{servers:>7}   {mean(each):>15.2f} ms   {1000 / mean(each):>21.0f}   {one / mean(each):>18.2f}")
+    print(f"\nservers   stores while {NAMESPACES} namespaces moved   missing   surplus   longest store   a move")
+    for servers in SERVERS[1:]:
+        told = moved(servers)
+        print(
+            f"{servers:>7}   {told.stores:>32}   {told.missing:>7}   {told.surplus:>7}   {told.longest:>11.2f} s"
+            f"   {told.move:>4.2f} s"
+        )
 
 
 if __name__ == "__main__":

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
 import wellkept
 from postgres.server import Server
 from wellkept.cli.app import app
+from wellkept.engine.transfer import move as engine_move
 from wellkept.engine.transfer.migrate import migrate
 from wellkept.engine.transfer.move import Database, clean, give_up, move
 from wellkept.engine.verbs.store import MemoryStore
-from wellkept.errors import Busy, ConfigError, Elsewhere, EmbedderMismatch, IllegalTransition, NoStore, StorageError
+from wellkept.errors import (
+    Busy,
+    ConfigError,
+    Corrupt,
+    Elsewhere,
+    EmbedderMismatch,
+    IllegalTransition,
+    NoStore,
+    StorageError,
+)
+from wellkept.policy import Policy
 from wellkept.storage.placement import PlacedStorage
 from wellkept.storage.placement.table import Table, table_from, text_of
-from wellkept.storage.port import Closed
+from wellkept.storage.port import OPEN, Closed
 from wellkept.storage.postgres import PostgresStorage
+from wellkept.storage.postgres.moves import PostgresMover
 from wellkept.storage.postgres.session import Session
+from wellkept.types import Filter
 
 ANA = "acme/ana"
 NAMES = ("one", "two", "three")
@@ -80,7 +97,13 @@ def moved(storage: PlacedStorage, source: str, target: str, page: int = 2) -> An
     def switch() -> None:
         storage.file.change(lambda table: table.with_place(ANA, target))
 
-    return move(database(storage, source), database(storage, target), ANA, switch=switch, page=page)
+    check = storage.file.check
+    return move(database(storage, source), database(storage, target), ANA, check=check, switch=switch, page=page)
+
+
+def closing(storage: PlacedStorage, name: str, closed: Closed, was: Closed = OPEN) -> None:
+    with storage.at(name).alone(ANA) as mover:
+        mover.close_for(closed, was=was)
 
 
 def held(storage: PlacedStorage) -> dict[str, int]:
@@ -229,6 +252,142 @@ def test_a_namespace_that_is_not_where_the_table_says_is_refused_not_hidden(
     assert held(storage) == {"one": 7, "two": 0, "three": 0}
 
 
+def test_a_new_namespace_is_looked_for_without_holding_a_connection(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many callers that each held one and wanted a second would wait for each other."""
+    small = partial(PostgresStorage, connections=2, busy_seconds=0.5)
+    monkeypatch.setattr("wellkept.storage.placement.storage.PostgresStorage", small)
+    storage = PlacedStorage(places.file)
+    with storage.begin("acme/ben", write=False):  # one of two connections is taken
+        for write in (False, True):
+            with storage.begin("acme/cleo", write=write) as tx:
+                assert tx.seq == 0
+    storage.close()
+
+
+WITH_ONE_AWAY: dict[str, Callable[[MemoryStore], object]] = {
+    "a queued write": lambda store: store.queue.remember("Ana waters the roses."),
+    "what is queued": lambda store: store.queue.pending(),
+    "the queue, written": lambda store: store.queue.flush(),
+    "a look at an earlier time": lambda store: store.recall("ferns", as_of=datetime(2030, 1, 1, tzinfo=UTC)),
+    "a replay": lambda store: store.replay(Policy()),
+    "counts": lambda store: store.stats(),
+    "a sweep": lambda store: store.sweep(),
+}
+
+
+@pytest.mark.parametrize("act", WITH_ONE_AWAY.values(), ids=WITH_ONE_AWAY)
+def test_work_in_one_namespace_asks_no_database_that_it_does_not_need(
+    places: Places, act: Callable[[MemoryStore], object]
+) -> None:
+    with places.open() as store:
+        store.remember("Ana waters the ferns.")
+        store.queue.remember("Ana waters the palms.")
+        inner = store._ctx.storage
+        assert isinstance(inner, PlacedStorage)
+        for name in ("two", "three"):
+            inner.at(name).close()
+        act(store)
+        with pytest.raises(StorageError, match="the store is closed"):
+            store.namespaces()  # asks all
+
+
+def test_the_past_of_a_namespace_needs_no_first_database(places: Places) -> None:
+    places.write('"acme/" = "two"\n')
+    with places.open() as store:
+        store.remember("Ana waters the ferns.")
+        inner = store._ctx.storage
+        assert isinstance(inner, PlacedStorage)
+        known = inner.header().store_id
+        inner.at("one").close()
+        assert len(store.recall("ferns", as_of=datetime(2030, 1, 1, tzinfo=UTC))) == 1
+        assert inner.header_for(ANA).store_id == known
+
+
+def with_a_further_one(places: Places, url: str) -> None:
+    places.urls = {**places.urls, "four": url}
+    places.write('"acme/" = "one"\n"delta/" = "four"\n')
+
+
+def test_a_further_database_is_used_only_if_it_fits(places: Places, running: Server) -> None:
+    with places.open() as store:
+        store.remember("Ana waters the ferns.")
+        delta = store.in_namespace("delta/one")
+        with_a_further_one(places, places.urls["one"].replace("127.0.0.1", "localhost"))
+        for _ in range(2):  # it was used the second time
+            with pytest.raises(ConfigError, match="'one' and 'four' are one database under two addresses"):
+                delta.remember("Written twice.")
+        other = running.database()
+        plain = PostgresStorage(other)
+        plain.configure(embedder="other/3", dim=3, policy="")
+        plain.close()
+        with_a_further_one(places, other)
+        for _ in range(2):
+            with pytest.raises(EmbedderMismatch, match="'one' has 'hashing-v1/384', 'four' has 'other/3'"):
+                delta.remember("Without a vector.")
+        places.urls["four"] = running.database()
+        with_a_further_one(places, places.urls["four"])
+        inner = store._ctx.storage
+        assert isinstance(inner, PlacedStorage)
+        inner.at("two").close()  # it is not asked again
+        assert inner.at("four").header().embedder == "hashing-v1/384"
+
+
+def test_a_process_keeps_the_database_of_its_queue_when_the_table_is_put_in_another_order(places: Places) -> None:
+    with places.open() as store:
+        store.queue.remember("Ana waters the ferns.")
+        known = store._ctx.header_of_queue().store_id
+        before = dict(places.urls)
+        places.urls = dict(reversed(before.items()))
+        places.write('"acme/" = "one"\n')
+        store.queue.remember("Ana waters the palms.")
+        assert store._ctx.header_of_queue().store_id == store._ctx.storage.header().store_id == known
+    with places.open() as other:
+        assert other.queue.pending() == ()  # they wait in the database that was the first
+    places.urls = before
+    places.write('"acme/" = "one"\n')
+    with places.open() as other:
+        assert [len(other.queue.flush().results), len(other.list())] == [2, 2]
+
+
+def test_a_renamed_database_draws_its_namespaces_anew_and_none_is_hidden(places: Places) -> None:
+    places.write()
+    names = [f"team/{number}" for number in range(12)]
+    with places.open() as store:
+        for name in names:
+            store.in_namespace(name).remember("Tea is upstairs.")
+    before = table_from(places.file.read_text("utf-8"), where="test")
+    places.urls = {("zwei" if name == "two" else name): url for name, url in places.urls.items()}
+    places.write(rest=("one", "zwei", "three"))
+    after = table_from(places.file.read_text("utf-8"), where="test")
+    same = {
+        name
+        for name in names
+        if after.databases[after.place_of(name).database] == before.databases[before.place_of(name).database]
+    }
+    found = set()
+    with places.open() as store:
+        for name in names:
+            try:
+                assert len(store.in_namespace(name).list()) == 1
+                found.add(name)
+            except Elsewhere as error:
+                assert "and the table of places says" in str(error)
+        assert set(store.namespaces()) == set(names)
+    assert found == same and 0 < len(same) < len(names)
+
+
+def test_a_database_that_the_table_no_longer_names_is_told(places: Places, storage: PlacedStorage) -> None:
+    before = storage.file.table()
+    del places.urls["three"]
+    places.write(rest=("one", "two"))
+    with pytest.raises(ConfigError, match="the table of places has no database 'three'.*places.toml"):
+        storage.at("three")
+    assert list(storage.databases()) == ["one", "two"]
+    assert storage._at(before, "three").header().namespaces == ()  # who has begun with the former table goes on
+
+
 # -- moving ----------------------------------------------------------------------------------
 
 
@@ -262,19 +421,155 @@ def test_a_process_with_an_old_table_follows_to_the_new_place(
     assert held(storage) == {"one": 8, "two": 9, "three": 0}
 
 
+def test_counts_and_checks_follow_a_namespace_that_was_moved(
+    places: Places, storage: PlacedStorage, tmp_path: Path
+) -> None:
+    old = PlacedStorage(places.write('"acme/" = "one"\n', file=tmp_path / "of another machine.toml"))
+    moved(storage, "one", "two")
+    with storage.begin(ANA, write=False) as tx:
+        first = tx.find(Filter())[0].id
+    old.count_use(ANA, {first: (5, datetime(2026, 3, 1, tzinfo=UTC), None)})
+    counts = {}
+    for name in ("one", "two"):
+        with storage.at(name).for_moving().begin(ANA, write=False) as tx:
+            counts[name] = tx.find(Filter(ids=(first,)))[0].access_count
+    assert counts == {"one": 0, "two": 5}
+    with psycopg.connect(places.urls["two"], autocommit=True) as connection:
+        connection.execute("UPDATE wellkept.memory SET record = replace(record, 'Shelf 0', 'Shelf X')")
+    assert old.strayed(ANA) == [first]
+    old.close()
+
+
+def test_a_use_is_counted_after_the_move_that_closes_the_namespace_to_writers(storage: PlacedStorage) -> None:
+    with storage.begin(ANA, write=False) as tx:
+        first = tx.find(Filter())[0].id
+    closing(storage, "one", Closed(moving="two"))
+    storage.count_use(ANA, {first: (5, datetime(2026, 3, 1, tzinfo=UTC), None)})
+    with storage.begin(ANA, write=False) as tx:
+        assert tx.find(Filter(ids=(first,)))[0].access_count == 0
+    closing(storage, "one", OPEN, Closed(moving="two"))
+    storage.count_use(ANA, {})
+    with storage.begin(ANA, write=False) as tx:
+        assert tx.find(Filter(ids=(first,)))[0].access_count == 5
+
+
 def test_a_writer_waits_for_the_move_and_is_told_if_it_takes_too_long(places: Places, storage: PlacedStorage) -> None:
     with places.open() as store:
         inner = store._ctx.storage
         assert isinstance(inner, PlacedStorage)
-        storage.at("one").close_for(ANA, Closed(moving="two"))
+        closing(storage, "one", Closed(moving="two"))
         inner.insist = lambda act, kept=int: act()
         with pytest.raises(Busy, match=r"being moved to database 'two'; nothing was written.*db move NAMESPACE --back"):
             store.remember("Ana waters the ferns.")
         assert len(store.list()) == 7  # a reader never waits
     waiting = places.open()
-    threading.Timer(0.5, lambda: storage.at("one").close_for(ANA, Closed())).start()
+    threading.Timer(0.5, closing, (storage, "one", OPEN, Closed(moving="two"))).start()
     assert waiting.remember("Ana waters the ferns.").outcome == "created"
     waiting.close()
+
+
+def copied_in_part(storage: PlacedStorage) -> None:
+    """What a move to `two` has left that was killed when writers waited."""
+    closing(storage, "two", Closed(moved="one"))
+    copy = storage.at("two").for_moving(Closed(moved="one"))
+    migrate(storage.at("one").for_moving(), copy, namespaces=(ANA,))
+    closing(storage, "one", Closed(moving="two"))
+
+
+OTHER_MOVERS: dict[str, Callable[[PlacedStorage], object]] = {
+    "the same move": lambda storage: moved(storage, "one", "two"),
+    "a move elsewhere": lambda storage: moved(storage, "one", "three"),
+    "a move of the copy": lambda storage: moved(storage, "two", "three"),
+    "giving up": lambda storage: give_up(database(storage, "one"), database(storage, "two"), ANA),
+    "removing the copy": lambda storage: clean(database(storage, "two"), database(storage, "one"), ANA),
+}
+
+
+@pytest.mark.parametrize("act", OTHER_MOVERS.values(), ids=OTHER_MOVERS)
+@pytest.mark.parametrize("moment", ["while it copies", "before the table is changed"])
+def test_a_namespace_has_one_mover_and_others_are_told_which(
+    places: Places, storage: PlacedStorage, act: Callable[[PlacedStorage], object], moment: str
+) -> None:
+    told: list[str] = []
+
+    def other(*_: Any) -> None:
+        if not told:
+            another = PlacedStorage(places.file)
+            with pytest.raises(Busy) as refused:
+                act(another)
+            another.close()
+            told.append(str(refused.value))
+
+    when = {"progress" if moment == "while it copies" else "switch": other}
+    ends = database(storage, "one"), database(storage, "two")
+    result = move(*ends, ANA, **{"check": storage.file.check, "switch": lambda: None, "page": 2, **when})
+    assert result.done == "moved" and held(storage) == {"one": 7, "two": 7, "three": 0}
+    assert f"is being moved by wellkept, process {os.getpid()} on " in told[0]
+
+
+def test_who_has_lost_his_lock_or_finds_another_state_changes_nothing(places: Places, storage: PlacedStorage) -> None:
+    one = storage.at("one")
+    with one.alone(ANA) as mover:
+        with pytest.raises(Busy, match="somebody else has moved the namespace meanwhile"):
+            mover.close_for(Closed(moving="three"), was=Closed(moving="two"))
+        with psycopg.connect(places.urls["one"], autocommit=True) as operator:
+            operator.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database()"
+                " AND application_name LIKE 'wellkept, process %'"
+            )
+        with one.alone(ANA):  # so another one may begin
+            with pytest.raises(Busy, match="that kept other movers away was lost"):
+                mover.close_for(Closed(moving="three"), was=OPEN)
+    assert one.closed(ANA) == OPEN
+
+
+def test_a_mover_writes_no_copy_where_another_one_has_gone_on(storage: PlacedStorage) -> None:
+    """Copying afresh would remove what was written since."""
+    copied_in_part(storage)
+    late = storage.at("two").for_moving(Closed(moved="one"))
+    closing(storage, "two", OPEN, Closed(moved="one"))
+    with pytest.raises(Busy, match="somebody else has moved namespace 'acme/ana' meanwhile; nothing was written"):
+        with late.begin(ANA, write=True):
+            pass
+
+
+MEANWHILE: dict[str, tuple[str, str]] = {
+    "opened": ("UPDATE wellkept.namespace SET moved = ''", "somebody else has moved"),
+    "said to be elsewhere": ("UPDATE wellkept.namespace SET moved = 'three'", "somebody else has moved"),
+    "written": ("UPDATE wellkept.namespace SET seq = seq + 1", "somebody has written in the copy meanwhile"),
+}
+
+
+@pytest.mark.parametrize(("change", "told"), MEANWHILE.values(), ids=MEANWHILE)
+@pytest.mark.parametrize("moment", ["before it is closed", "before it is emptied"])
+def test_a_copy_that_changes_after_it_was_compared_is_not_removed(
+    places: Places, storage: PlacedStorage, monkeypatch: pytest.MonkeyPatch, change: str, told: str, moment: str
+) -> None:
+    moved(storage, "one", "two")
+    module, name = (engine_move, "foreign") if moment == "before it is closed" else (PostgresMover, "close_for")
+    done = getattr(module, name)
+
+    def changed(*given: Any, **named: Any) -> Any:
+        result = done(*given, **named)
+        with psycopg.connect(places.urls["one"], autocommit=True) as connection:
+            connection.execute(change)
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, changed)
+        with pytest.raises(Busy, match=told):
+            clean(database(storage, "one"), database(storage, "two"), ANA)
+    with storage.at("one").for_moving().begin(ANA, write=False) as tx:
+        assert len(tx.journal()) == 7
+
+
+def test_a_copy_of_a_copy_is_removed_and_says_where_the_namespace_is_now(storage: PlacedStorage) -> None:
+    moved(storage, "one", "two")
+    moved(storage, "two", "three")
+    for name in ("one", "two"):
+        assert clean(database(storage, name), database(storage, "three"), ANA).entries == 7
+        assert storage.at(name).closed(ANA) == Closed(moved="three")
+    assert held(storage) == {"one": 0, "two": 0, "three": 7}
 
 
 class Killed(BaseException):
@@ -355,6 +650,45 @@ def test_a_failure_before_the_switch_leaves_the_namespace_open_where_it_was(
         moved(storage, "one", "two")
 
 
+def test_a_move_that_is_started_again_and_fails_leaves_the_namespace_open(
+    storage: PlacedStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied_in_part(storage)
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresStorage, "verify", lambda _: ["page 7 cannot be read"])
+        with pytest.raises(Corrupt, match="the source is not sound: page 7"):
+            moved(storage, "one", "two")
+    assert storage.at("one").closed(ANA) == OPEN
+    assert moved(storage, "one", "two").done == "moved" and storage.found_at(ANA) == ["two"]
+
+
+@pytest.mark.parametrize("blocked", [".places.toml.tmp", "places.toml.lock"])
+def test_a_table_that_cannot_be_replaced_is_noticed_before_anything_is_copied(
+    places: Places, storage: PlacedStorage, blocked: str
+) -> None:
+    places.file.with_name(blocked).unlink(missing_ok=True)
+    places.file.with_name(blocked).mkdir()
+    with pytest.raises(ConfigError, match="the table of places cannot be written: Is a directory"):
+        moved(storage, "one", "two")
+    assert storage.at("one").closed(ANA) == OPEN and held(storage) == {"one": 7, "two": 0, "three": 0}
+
+
+def test_a_table_that_cannot_be_replaced_in_the_end_keeps_no_writer_waiting(
+    places: Places, storage: PlacedStorage
+) -> None:
+    def switch() -> None:
+        raise ConfigError("the table of places cannot be written")
+
+    ends = database(storage, "one"), database(storage, "two")
+    with pytest.raises(ConfigError):
+        move(*ends, ANA, check=storage.file.check, switch=switch)
+    with places.open() as store:
+        assert store.remember("Ana waters the ferns.").outcome == "created"
+    assert held(storage) == {"one": 7, "two": 8, "three": 0}
+    assert "lives in two already" in places.run("db", "move", ANA, "two").stdout
+    assert storage.file.table().place_of(ANA).database == "two"
+
+
 def test_nothing_is_lost_or_doubled_while_namespaces_move_under_load(places: Places, storage: PlacedStorage) -> None:
     names = [f"acme/{number}" for number in range(3)]
     stop, said, wrong = threading.Event(), {name: [] for name in names}, []
@@ -380,7 +714,8 @@ def test_nothing_is_lost_or_doubled_while_namespaces_move_under_load(places: Pla
             while not said[name]:
                 stop.wait(0.01)
             switch = lambda: storage.file.change(lambda table: table.with_place(name, target))  # noqa: B023, E731
-            result = move(database(storage, source), database(storage, target), name, switch=switch)
+            ends = database(storage, source), database(storage, target)
+            result = move(*ends, name, check=storage.file.check, switch=switch)
             assert result.done == "moved"
     stop.set()
     for thread in threads:
@@ -418,10 +753,20 @@ def test_the_commands_show_set_and_move(places: Places, storage: PlacedStorage) 
     assert "needs one of DATABASE" in places.run("db", "move", ANA).stderr
 
 
+@pytest.mark.parametrize("words", [[ANA, "three"], [ANA, "--clean"], [ANA, "--back"]], ids=" ".join)
+def test_no_command_chooses_between_two_databases_that_hold_a_namespace(
+    places: Places, storage: PlacedStorage, words: list[str]
+) -> None:
+    with wellkept.open(places.urls["two"], embedder="hashing", namespace=ANA) as other:
+        other.remember("Written by a process with another table.")
+    refused = places.run("db", "move", *words)
+    assert refused.exit_code == 1
+    assert "databases 'one' and 'two' each hold a namespace 'acme/ana', and no move made them" in refused.stderr
+    assert held(storage) == {"one": 7, "two": 1, "three": 0}
+
+
 def test_a_move_is_given_up_by_command(places: Places, storage: PlacedStorage) -> None:
-    storage.at("two").close_for(ANA, Closed(moved="one"))
-    migrate(storage.at("one").for_moving(), storage.at("two").for_moving(), namespaces=(ANA,))
-    storage.at("one").close_for(ANA, Closed(moving="two"))
+    copied_in_part(storage)
     assert "moving to two" in places.run("db", "place", ANA).stdout
     assert "Finish the move, or give it up" in places.run("db", "move", ANA, "--clean").stderr
     assert "being moved to database 'two'" in places.run("db", "move", ANA, "three").stderr

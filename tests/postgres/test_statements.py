@@ -27,6 +27,8 @@ from properties.rolling import done, rolled
 from scenarios.cases import CASES
 from scenarios.world import make
 from surfaces.command_line import Cli
+from wellkept.errors import Busy
+from wellkept.storage.port import OPEN
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.server.distribution import BY_NAMESPACE, HERE, distribute
@@ -280,7 +282,10 @@ def keep_up() -> None:
         tx.nearest(np.ones((1, 64), dtype=np.float32), limit=2, statuses=("active",))
         tx.nearest(np.ones((1, 64), dtype=np.float32), limit=2, kinds=("thesis",), statuses=("active",))  # is rare
     storage.exact("default")
-    storage.close_for("default", storage.closed("default"))
+    with storage.alone("default"), pytest.raises(Busy, match="is being moved by"), storage.alone("default"):
+        pass
+    with storage.alone("default") as mover:
+        mover.close_for(OPEN, was=storage.closed("default"))
     ahead = storage.ahead(embedder="fake/32", dim=32)
     ahead.missing("default", ["none"])
     ahead.keep("default", {"none": np.ones(32, dtype=np.float32)})

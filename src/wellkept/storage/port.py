@@ -166,6 +166,15 @@ class Storage(Protocol):
 
 
 @runtime_checkable
+class Describing(Protocol):
+    """Optional protocol of a backend with very many namespaces, or in several databases of which some may be away."""
+
+    def header_for(self, namespace: str) -> Header:
+        """As `header`, for work in one namespace, or with the queue if the name is empty; names no namespaces."""
+        ...
+
+
+@runtime_checkable
 class Mending(Protocol):
     """Optional protocol of a backend that stores data derived from its records."""
 
@@ -247,6 +256,29 @@ class Closed:
     moved: str = ""
 
 
+OPEN = Closed()
+"""Closed to nobody."""
+
+
+class Mover(Protocol):
+    """The only mover of a namespace in one database; only a mover changes to whom the namespace is closed."""
+
+    def close_for(self, closed: Closed, *, was: Closed) -> None:
+        """Close or open the namespace, also before it exists; waits for a writer.
+
+        Afterwards `begin` raises a transient `Busy` for writers while it is being moved, and `Elsewhere` for everybody
+        once it was moved.
+
+        Args:
+            closed: To whom it is closed from now on.
+            was: To whom it is closed so far.
+
+        Raises:
+            Busy: It is closed to others by now, or this is no longer the only mover; nothing was changed.
+        """
+        ...
+
+
 @runtime_checkable
 class Closing(Protocol):
     """Optional protocol of a backend whose namespaces can be moved to another database while others use them."""
@@ -255,16 +287,20 @@ class Closing(Protocol):
         """To whom the namespace is closed; to nobody if it does not exist."""
         ...
 
-    def close_for(self, namespace: str, closed: Closed) -> None:
-        """Close or open the namespace, also before it exists; waits for a writer.
+    def alone(self, namespace: str) -> AbstractContextManager[Mover]:
+        """Be the only mover of the namespace in this database, until the end of the block or of the process.
 
-        Afterwards `begin` raises a transient `Busy` for writers while it is being moved, and `Elsewhere` for everybody
-        once it was moved.
+        Raises:
+            Busy: There is another one; tells which.
         """
         ...
 
-    def for_moving(self) -> Storage:
-        """The same store for the mover, to which nothing is closed; it shares connections and need not be closed."""
+    def for_moving(self, closed: Closed = OPEN) -> Storage:
+        """The same store for a mover; it shares connections and need not be closed.
+
+        It reads a namespace whoever that is closed to. A writing transaction raises `Busy` unless it is closed exactly
+        as given, so that a mover writes nothing where another one has gone on.
+        """
         ...
 
 

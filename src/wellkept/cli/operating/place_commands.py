@@ -12,7 +12,7 @@ from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
 from wellkept.config import table_of_places
 from wellkept.engine.base.inputs import check_namespace
-from wellkept.errors import IllegalTransition, InvalidField, NotFound, UnknownBackend
+from wellkept.errors import IllegalTransition, InvalidField, NotFound, StorageError, UnknownBackend
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
@@ -186,13 +186,20 @@ def _moved(run: Session, storage: PlacedStorage, namespace: str, to: str) -> Mov
         storage.file.change(lambda table: table.with_place(namespace, to))
 
     if source.name == to:
+        if away := source.storage.closed(namespace).moving:
+            raise _unfinished(namespace, away)
         if storage.file.table().place_of(namespace).database != to:
             switch()
         entries = seq_of(source, namespace)
         return MoveResult(namespace=namespace, done="there already", source=to, target=to, entries=entries)
     with run.progress("Copying", None) as done:
         return moved(
-            source, _at(storage, to), namespace, switch=switch, progress=lambda name, at, whole: done(at, whole)
+            source,
+            _at(storage, to),
+            namespace,
+            check=storage.file.check,
+            switch=switch,
+            progress=lambda name, at, whole: done(at, whole),
         )
 
 
@@ -216,20 +223,36 @@ def _cleaned(storage: PlacedStorage, namespace: str) -> list[MoveResult]:
 
     source = _source(storage, namespace)
     if to := source.storage.closed(namespace).moving:
-        raise IllegalTransition(
-            f"it is being moved to database {to!r}", where=namespace, todo="Finish the move, or give it up: --back"
-        )
+        raise _unfinished(namespace, to)
     others = [_at(storage, name) for name in storage.databases() if name != source.name]
     return [clean(one, source, namespace) for one in others if seq_of(one, namespace)]
 
 
 def _source(storage: PlacedStorage, namespace: str) -> Database:
-    """The database that a namespace is in, or is being moved from."""
-    found = storage.found_at(namespace)
+    """The database that a namespace is in, or is being moved from.
+
+    Raises:
+        NotFound: It is in none.
+        StorageError: It is in several, and no move says which one is the copy.
+    """
+    found = {name: storage.at(name).closed(namespace).moving for name in storage.found_at(namespace)}
     if not found:
         raise NotFound(f"there is no namespace {namespace!r}", where="db move", todo="List them: wellkept db place")
-    moving = [name for name in found if storage.at(name).closed(namespace).moving]
-    return _at(storage, (moving or found)[0])
+    # Two hold it when the copy of a move is open and its source does not say so yet.
+    sources = [name for name, to in found.items() if len(found) == 1 or set(found) == {name, to}]
+    if len(sources) != 1:
+        raise StorageError(
+            f"databases {' and '.join(map(repr, found))} each hold a namespace {namespace!r}, and no move made them",
+            where=str(storage.file.path),
+            todo="Compare them, each opened by its address, and keep one",
+        )
+    return _at(storage, sources[0])
+
+
+def _unfinished(namespace: str, to: str) -> IllegalTransition:
+    return IllegalTransition(
+        f"it is being moved to database {to!r}", where=namespace, todo="Finish the move, or give it up: --back"
+    )
 
 
 def _at(storage: PlacedStorage, name: str) -> Database:

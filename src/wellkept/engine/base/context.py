@@ -16,8 +16,8 @@ from wellkept.engine.models.recent_opinions import RecentOpinions
 from wellkept.engine.models.scale import Scale
 from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
 from wellkept.policy import Policy
-from wellkept.storage.port import Storage
-from wellkept.types import HybridWeights, WeightsName
+from wellkept.storage.port import Describing, Storage
+from wellkept.types import Header, HybridWeights, WeightsName
 
 if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn
@@ -97,6 +97,18 @@ class Context:
     ledger: Ledger = field(default_factory=ProcessLedger)
     store_policy: Policy | None = None
     watch: Watch | None = None
+
+    def header(self) -> Header:
+        """Properties of the store for work in this namespace; who needs the names of all asks the storage."""
+        return _header(self.storage, self.namespace)
+
+    def header_of_queue(self) -> Header:
+        """Properties of the store for work with queued writes, in whatever namespace."""
+        return _header(self.storage, "")
+
+
+def _header(storage: Storage, namespace: str) -> Header:
+    return storage.header_for(namespace) if isinstance(storage, Describing) else storage.header()
 
 
 def utc_now() -> datetime:

@@ -155,7 +155,7 @@ class _Shelf:
         vectors: Mapping[str, Vector],
         conflicts: Sequence[Conflict],
     ) -> None:
-        self.past = Past(ctx.namespace, ctx.storage.header())
+        self.past = Past(ctx.namespace, ctx.header())
         self.past.learn(vectors)
         # The gate sees which pairs somebody has settled.
         self.past.follow(ConflictChange(None, item) for item in conflicts if item.resolution is not None)

@@ -19,7 +19,7 @@ def past_at(ctx: Context, at: datetime) -> Past:
 
     Memories erased since are missing, because nothing of them is left.
     """
-    past = Past(ctx.namespace, ctx.storage.header())
+    past = Past(ctx.namespace, ctx.header())
     for entry in _entries(ctx, _last(ctx, at)):
         past.follow(entry.effects)
     return past

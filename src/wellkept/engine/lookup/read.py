@@ -13,7 +13,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import share
 from wellkept.engine.base.paging import pages
 from wellkept.engine.lookup import filters
-from wellkept.errors import AmbiguousId, Busy, Full, InvalidField, NotFound, ReadOnly
+from wellkept.errors import AmbiguousId, Busy, Elsewhere, Full, InvalidField, NotFound, ReadOnly
 from wellkept.storage.port import Counting, Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -235,5 +235,5 @@ def note_use(ctx: Context, memories: Sequence[Memory]) -> None:
             return
         with ctx.storage.begin(ctx.namespace, write=True) as tx:
             tx.touch(usage)
-    except (Busy, Full, ReadOnly) as error:
+    except (Busy, Elsewhere, Full, ReadOnly) as error:
         log.debug("use of %d memories not counted: %s", len(memories), error)

@@ -95,7 +95,7 @@ class Queue:
     def put(self, items: Sequence[NewMemory], on_conflict: OnConflict | None = None) -> list[WriteResult]:
         """Queue writes, all or none; after the return they survive a crash."""
         ctx = self._ctx
-        store, at = ctx.storage.header().store_id, ctx.clock()
+        store, at = ctx.header_of_queue().store_id, ctx.clock()
         waiting = [
             QueuedWrite(
                 id=ctx.new_id(),

@@ -39,7 +39,7 @@ def waiting(ctx: Context, namespace: str | None) -> tuple[QueuedWrite, ...]:
     """Queued writes of this store, in one namespace or all; a queue file may also hold those of another store."""
     if ctx.ledger.is_empty():
         return ()
-    store = ctx.storage.header().store_id
+    store = ctx.header_of_queue().store_id
     return tuple(one for one in ctx.ledger.waiting(namespace) if one.store == store or UNREADABLE in one.statement)
 
 

@@ -107,7 +107,7 @@ class _Replay:
         self._ctx = ctx
         self._policy = policy
         self._forward = forward
-        self._past = Past(ctx.namespace, ctx.storage.header())
+        self._past = Past(ctx.namespace, ctx.header())
         self._vectors = StoredFirst(ctx.embedder, self._past)
         self._relations = None if ctx.relation_model is None else AskedOnce(ctx.relation_model)
         self._policies = PastPolicies((ctx.policy, policy, Policy(), former_default()), self._batched)

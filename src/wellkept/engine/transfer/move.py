@@ -7,27 +7,29 @@ source                 target              step
 =====================  ==================  =========================================
 open                   closed: in source   copied while writes go on
 closed to writers      closed: in source   the rest is copied, all of it is compared
-closed to writers      open                the table of places is changed
-closed: in target      open                done; the former copy can be removed
+closed to writers      open                the source tells everybody where it is
+closed: in target      open                the table of places is changed
 =====================  ==================  =========================================
 
 So a move that was interrupted goes on from there when it is started again, and can be given up before the target is
-open. Nobody reads or writes an incomplete copy, whatever table of places a process has read.
+open. Nobody reads or writes an incomplete copy, whatever table of places a process has read. A mover is the only one of
+the namespace in both databases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 from wellkept.engine.transfer.fingerprints import PAGE, movable
 from wellkept.engine.transfer.migrate import Progress, copy_namespace, foreign, migrate, occupied
-from wellkept.errors import IllegalTransition, StorageError, WellkeptError
-from wellkept.storage.port import Closed, Closing, Storage
+from wellkept.errors import Busy, Elsewhere, IllegalTransition, StorageError, WellkeptError
+from wellkept.storage.port import OPEN, Closed, Closing, Mover, Storage
 
-_ROUNDS = 5
-"""Copies while writes go on; each is shorter than the one before it, unless writers are as fast as the copy."""
+_ROUNDS = 4
+"""Further copies while writes go on; each is shorter than the one before it, unless writers are as fast as the copy."""
 _AGAIN = "Start the move again: wellkept db move NAMESPACE DATABASE"
 
 
@@ -68,6 +70,7 @@ def move(
     target: Database,
     namespace: str,
     *,
+    check: Callable[[], None],
     switch: Callable[[], None],
     progress: Progress | None = None,
     page: int = PAGE,
@@ -80,52 +83,55 @@ def move(
         source: Where it lives.
         target: Where it shall live.
         namespace: Its name.
-        switch: Changes the table of places; may be called twice.
+        check: Raises if the table of places cannot be changed; called before writers wait.
+        switch: Changes the table of places.
         progress: Called with the progress of the copy.
         page: How many entries one transaction copies.
 
     Raises:
+        Busy: Another process is moving it.
         IllegalTransition: It is being moved elsewhere.
-        StorageError: The target holds other data, or one of the databases failed. Before the switch, the source takes
-            writes again.
+        Elsewhere: It was moved from the source meanwhile.
+        StorageError: The target holds other data, or one of the databases failed. Before the target is open, the source
+            takes writes again.
         Corrupt: The source is damaged, or the copy differs; as before.
+        ConfigError: The table of places cannot be changed. If the namespace was moved, start the move again.
     """
-    state = source.storage.closed(namespace)
-    if state.moving not in ("", target.name):
-        raise IllegalTransition(
-            f"it is being moved to database {state.moving!r}", where=namespace, todo="Give that up first: --back"
-        )
-    if state.moving and is_ready(target, namespace):
-        return _finished(source, target, namespace, switch, done="finished")
-    here, there = source.storage.for_moving(), target.storage.for_moving()
-    _close_target(source, target, namespace)
-    for _ in range(_ROUNDS):
-        report = migrate(here, there, namespaces=(namespace,), progress=progress, page=page)
-        if report.namespaces[0].entries <= page:
-            break
-    try:
-        source.storage.close_for(namespace, Closed(moving=target.name))
-        copied = copy_namespace(here, there, namespace, page=page, progress=progress).entries
-    except (WellkeptError, KeyboardInterrupt):
-        source.storage.close_for(namespace, Closed())
-        raise
-    target.storage.close_for(namespace, Closed())
-    return _finished(source, target, namespace, switch, done="moved", copied=copied)
+    with _alone(source, target, namespace) as (here, there):
+        state = _unfinished(source, target, namespace)
+        done, copied = "finished", 0
+        if not (state.moving and is_ready(target, namespace)):
+            if state.moving:  # nobody has written in the target, so writers need not wait for all of the copy
+                here.close_for(OPEN, was=state)
+            check()
+            copy = _Copy(source, target, here, there, namespace, progress, page)
+            copy.while_open()
+            check()
+            done, copied = "moved", copy.while_closed()
+        here.close_for(Closed(moved=target.name), was=Closed(moving=target.name))
+        switch()
+        entries = seq_of(target, namespace)
+    return MoveResult(
+        namespace=namespace, done=done, source=source.name, target=target.name, entries=entries, copied_closed=copied
+    )
 
 
 def give_up(source: Database, target: Database, namespace: str) -> MoveResult:
     """Give up an unfinished move: the incomplete copy is removed, and the source takes writes again.
 
     Raises:
+        Busy: The move goes on.
         IllegalTransition: The copy is complete and others may have written there already.
         StorageError: What the target holds is no copy, so nothing is removed.
     """
-    if is_ready(target, namespace):
-        raise IllegalTransition(
-            f"the copy in database {target.name!r} is complete and in use", where=namespace, todo=_AGAIN
-        )
-    entries = _emptied(source, target, namespace)
-    source.storage.close_for(namespace, Closed())
+    with _alone(source, target, namespace) as (here, there):
+        if is_ready(target, namespace):
+            raise IllegalTransition(
+                f"the copy in database {target.name!r} is complete and in use", where=namespace, todo=_AGAIN
+            )
+        state = _unfinished(source, target, namespace)
+        entries = _emptied(source, target, there, namespace)
+        here.close_for(OPEN, was=state)
     return MoveResult(namespace=namespace, done="given up", source=source.name, target=target.name, entries=entries)
 
 
@@ -133,15 +139,15 @@ def clean(former: Database, now: Database, namespace: str) -> MoveResult:
     """Remove the copy that a finished move has left; processes with an old table are still told where it is.
 
     Raises:
+        Busy: Another process is moving it.
+        IllegalTransition: It is being moved.
         StorageError: What the former database holds is no earlier state, so nothing is removed.
     """
-    return MoveResult(
-        namespace=namespace,
-        done="cleaned",
-        source=former.name,
-        target=now.name,
-        entries=_emptied(now, former, namespace),
-    )
+    with _alone(former, now, namespace) as (there, _):
+        if now.storage.closed(namespace) != OPEN:
+            raise IllegalTransition("it is being moved", where=namespace, todo="Finish the move, or give it up: --back")
+        entries = _emptied(now, former, there, namespace)
+    return MoveResult(namespace=namespace, done="cleaned", source=former.name, target=now.name, entries=entries)
 
 
 def is_ready(target: Database, namespace: str) -> bool:
@@ -155,41 +161,110 @@ def seq_of(database: Database, namespace: str) -> int:
         return tx.seq
 
 
-def _close_target(source: Database, target: Database, namespace: str) -> None:
-    here, there = source.storage.for_moving(), target.storage.for_moving()
-    if told := foreign(here, there, namespace):
-        raise occupied([told])
-    if is_ready(target, namespace):
-        raise StorageError(
-            f"database {target.name!r} holds this namespace too, open to writers",
-            where=namespace,
-            todo="Compare both, and remove one copy",
+@contextmanager
+def _alone(one: Database, other: Database, namespace: str) -> Iterator[tuple[Mover, Mover]]:
+    """Be the only mover in both databases, so that no other move, its giving up or its cleaning overlaps."""
+    with ExitStack() as stack:
+        yield (
+            stack.enter_context(one.storage.alone(namespace)),
+            stack.enter_context(other.storage.alone(namespace)),
         )
-    target.storage.close_for(namespace, Closed(moved=source.name))
 
 
-def _finished(
-    source: Database, target: Database, namespace: str, switch: Callable[[], None], *, done: str, copied: int = 0
-) -> MoveResult:
-    switch()
-    source.storage.close_for(namespace, Closed(moved=target.name))
-    return MoveResult(
-        namespace=namespace,
-        done=done,
-        source=source.name,
-        target=target.name,
-        entries=seq_of(target, namespace),
-        copied_closed=copied,
-    )
+def _unfinished(source: Database, target: Database, namespace: str) -> Closed:
+    """To whom the source is closed, if that fits a move to the target."""
+    state = source.storage.closed(namespace)
+    if state.moved:
+        raise Elsewhere(
+            f"namespace {namespace!r} lives in database {state.moved!r} by now",
+            where=f"database {source.name!r}",
+            todo=_AGAIN,
+            database=state.moved,
+        )
+    if state.moving not in ("", target.name):
+        raise IllegalTransition(
+            f"it is being moved to database {state.moving!r}", where=namespace, todo="Give that up first: --back"
+        )
+    return state
 
 
-def _emptied(whole: Database, copy: Database, namespace: str) -> int:
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """The copy of a namespace by its only mover."""
+
+    source: Database
+    target: Database
+    here: Mover
+    there: Mover
+    namespace: str
+    progress: Progress | None
+    page: int
+
+    def while_open(self) -> None:
+        """Copy while writes go on."""
+        here, there = self.source.storage.for_moving(), self._target()
+        if told := foreign(here, there, self.namespace):
+            raise occupied([told])
+        if is_ready(self.target, self.namespace):
+            raise _is_open_too(self.target, self.namespace)
+        self.there.close_for(self._closed(), was=self.target.storage.closed(self.namespace))
+        report = migrate(here, there, namespaces=(self.namespace,), progress=self.progress, page=self.page)
+        copied = report.namespaces[0].entries
+        for _ in range(_ROUNDS):
+            if copied <= self.page:
+                break
+            copied = self._rest()
+
+    def while_closed(self) -> int:
+        """Copy the rest while writers wait, and open the target; returns the number of entries copied."""
+        closed = Closed(moving=self.target.name)
+        try:
+            self.here.close_for(closed, was=OPEN)
+            copied = self._rest()
+        except (WellkeptError, KeyboardInterrupt):
+            if self.source.storage.closed(self.namespace) == closed:
+                self.here.close_for(OPEN, was=closed)
+            raise
+        self.there.close_for(OPEN, was=self._closed())
+        return copied
+
+    def _rest(self) -> int:
+        here, there = self.source.storage.for_moving(), self._target()
+        return copy_namespace(here, there, self.namespace, progress=self.progress, page=self.page).entries
+
+    def _target(self) -> Storage:
+        """The target, in which a copy is written only while it is closed."""
+        return self.target.storage.for_moving(self._closed())
+
+    def _closed(self) -> Closed:
+        return Closed(moved=self.source.name)
+
+
+def _emptied(whole: Database, copy: Database, mover: Mover, namespace: str) -> int:
     """Remove a closed copy, if it is an earlier state of the whole; returns its number of entries."""
-    here, there = whole.storage.for_moving(), copy.storage.for_moving()
-    if told := foreign(here, there, namespace):
+    entries = seq_of(copy, namespace)
+    if not entries:
+        return 0
+    state, closed = copy.storage.closed(namespace), Closed(moved=whole.name)
+    if not state.moved:
+        raise _is_open_too(copy, namespace)
+    if told := foreign(whole.storage.for_moving(), copy.storage.for_moving(), namespace):
         raise occupied([told])
-    with there.begin(namespace, write=True) as tx:
-        entries = tx.seq
-        if entries:
-            movable(tx).restore((), afresh=True)
+    mover.close_for(closed, was=state)  # it may have been moved on from where the copy says
+    with copy.storage.for_moving(closed).begin(namespace, write=True) as tx:
+        if tx.seq != entries:
+            raise Busy(
+                "somebody has written in the copy meanwhile; nothing was removed",
+                where=f"database {copy.name!r}, namespace {namespace!r}",
+                todo="Look where it is: wellkept db place NAMESPACE",
+            )
+        movable(tx).restore((), afresh=True)
     return entries
+
+
+def _is_open_too(database: Database, namespace: str) -> StorageError:
+    return StorageError(
+        f"database {database.name!r} holds this namespace too, open to writers",
+        where=namespace,
+        todo="Compare both, and remove one copy",
+    )

@@ -35,7 +35,7 @@ _AT_ONCE = 100
 def stats(ctx: Context) -> Stats:
     """Counts of the namespace."""
     now = ctx.clock()
-    header = ctx.storage.header()
+    header = ctx.header()
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         census = tx.census()
         conflicts = sum(flags.is_open(item, now) for item in tx.conflicts())

@@ -118,7 +118,7 @@ def sweep(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH)
         ...     sweep(store._ctx).left
         0
     """
-    header = ctx.storage.header()
+    header = ctx.header()
     if header.embedder and header.embedder != ctx.embedder.id:
         raise EmbedderMismatch(
             f"the store's vectors come from {header.embedder!r}, not from {ctx.embedder.id!r}",

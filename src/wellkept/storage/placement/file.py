@@ -51,6 +51,15 @@ class TableFile:
         except UnicodeDecodeError as error:
             raise ConfigError("is not UTF-8", where=str(self.path), todo="Save it as UTF-8") from error
 
+    def check(self) -> None:
+        """Check that the table can be replaced.
+
+        Raises:
+            ConfigError, Busy: As `change`.
+        """
+        with self._alone(), self._draft(""):
+            pass
+
     def change(self, edit: Callable[[Table], Table]) -> None:
         """Replace the table; two commands that change it do so one after the other. Comments are not kept.
 
@@ -58,24 +67,28 @@ class TableFile:
             ConfigError: The file cannot be written.
             Busy: Another command changes it.
         """
-        with self._alone():
-            text = text_of(edit(self.table()))
-            target = Path(os.path.realpath(self.path))
-            whole = target.with_name(f".{target.name}.tmp")  # one command at a time changes the table
-            try:
-                # Addresses may hold passwords.
-                descriptor = os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-                with open(descriptor, "w", encoding="utf-8") as out:
-                    os.fchmod(out.fileno(), target.stat().st_mode & 0o777)
-                    out.write(text)
-                    out.flush()
-                    os.fsync(out.fileno())
-                whole.replace(target)
-            except OSError as error:
-                raise self._unwritable(error) from error
-            finally:
-                with suppress(OSError):
-                    whole.unlink(missing_ok=True)
+        with self._alone(), self._draft(text_of(edit(self.table()))) as draft:
+            draft.replace(os.path.realpath(self.path))
+
+    @contextmanager
+    def _draft(self, text: str) -> Iterator[Path]:
+        """The table's next content in a file beside it, which is removed at the end."""
+        target = Path(os.path.realpath(self.path))
+        draft = target.with_name(f".{target.name}.tmp")  # one command at a time changes the table
+        try:
+            # Addresses may hold passwords.
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as out:
+                os.fchmod(out.fileno(), target.stat().st_mode & 0o777)
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            yield draft
+        except OSError as error:
+            raise self._unwritable(error) from error
+        finally:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
+from typing import TypeVar
 
-from wellkept.errors import ConfigError, Elsewhere, EmbedderMismatch, NoStore, StorageError, WellkeptError
+from wellkept.errors import ConfigError, Elsewhere, EmbedderMismatch, NoStore, StorageError
 from wellkept.storage.ledger import Ledger
 from wellkept.storage.placement.file import TableFile
+from wellkept.storage.placement.table import Table
 from wellkept.storage.port import Insist, Tx, Usage
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.types import Header
+
+_T = TypeVar("_T")
 
 
 class PlacedStorage:
@@ -43,14 +47,13 @@ class PlacedStorage:
         self.file = TableFile(path)
         self._lock = RLock()
         self._open: dict[str, PostgresStorage] = {}
+        self._headers: dict[str, Header] = {}
         self._insist: Insist | None = None
         self._embedder = ""
-        try:
-            self._open_all(make=make)
-            self._agree()
-        except WellkeptError:
-            self.close()
-            raise
+        table = self.file.table()
+        # For as long as this process runs, whatever the order in the table is by then: queued writes name its id.
+        self._first = next(iter(table.databases.values()))
+        self._join(table, self._opened_all(table, make=make))
 
     def __repr__(self) -> str:
         return f"PlacedStorage({str(self.file.path)!r})"
@@ -61,20 +64,29 @@ class PlacedStorage:
         """The storage of a database of the table; opened at its first use.
 
         Raises:
+            ConfigError: The table has no such database, or the database does not fit the others.
             StorageError: It cannot be used.
         """
-        url = self.file.table().databases[name]
-        with self._lock:
-            if url not in self._open:
-                self._open[url] = self._opened(url, make=True)
-                if self._embedder:  # the table got a new database
-                    self._agree()
-                    self._open[url].bind(self._embedder)
-            return self._open[url]
+        return self._at(self.file.table(), name)
 
     def databases(self) -> dict[str, PostgresStorage]:
         """All databases by name, in the order of the table."""
-        return {name: self.at(name) for name in self.file.table().databases}
+        table = self.file.table()
+        return {name: self._at(table, name) for name in table.databases}
+
+    def _at(self, table: Table, name: str) -> PostgresStorage:
+        url = table.databases.get(name)
+        if url is None:
+            raise ConfigError(
+                f"the table of places has no database {name!r}", where=str(self.file.path), todo="Repeat the call"
+            )
+        found = self._open.get(url)  # nobody waits here for a new database that cannot be reached
+        if found is not None:
+            return found
+        with self._lock:
+            if url not in self._open:
+                self._join(table, {url: self._opened(url, make=True)})
+            return self._open[url]
 
     def _opened(self, url: str, *, make: bool) -> PostgresStorage:
         storage = PostgresStorage(url, make=make)
@@ -82,32 +94,51 @@ class PlacedStorage:
             storage.insist = self._insist
         return storage
 
-    def _open_all(self, *, make: bool) -> None:
-        """Open every database; one without a store gets one, unless all are without and `make` is false."""
-        table = self.file.table()
+    def _opened_all(self, table: Table, *, make: bool) -> dict[str, PostgresStorage]:
+        """Every database by address; one without a store gets one, unless all are without and `make` is false."""
+        made: dict[str, PostgresStorage] = {}
         failed: dict[str, StorageError] = {}
-        for name, url in table.databases.items():
-            try:
-                self._open[url] = self._opened(url, make=make)
-            except StorageError as error:
-                failed[name] = error
-        lacking = [name for name, error in failed.items() if isinstance(error, NoStore)]
-        if len(lacking) == len(table.databases):
-            raise NoStore("there is no such store", where=str(self.file.path), todo="Name it with --db")
-        for name in lacking:
-            self._open[table.databases[name]] = self._opened(table.databases[name], make=True)
-            del failed[name]
-        if failed:
-            reasons = "; ".join(f"{name!r}: {error.what} ({error.where})" for name, error in failed.items())
-            raise StorageError(
-                f"{len(failed)} of {len(table.databases)} databases cannot be used: {reasons}",
-                where=str(self.file.path),
-                todo="Start with all of them; a running process needs those that it uses",
-            )
+        with _closing(made):
+            for name, url in table.databases.items():
+                try:
+                    made[url] = self._opened(url, make=make)
+                except StorageError as error:
+                    failed[name] = error
+            lacking = [name for name, error in failed.items() if isinstance(error, NoStore)]
+            if len(lacking) == len(table.databases):
+                raise NoStore("there is no such store", where=str(self.file.path), todo="Name it with --db")
+            for name in lacking:
+                made[table.databases[name]] = self._opened(table.databases[name], make=True)
+                del failed[name]
+            if failed:
+                reasons = "; ".join(f"{name!r}: {error.what} ({error.where})" for name, error in failed.items())
+                raise StorageError(
+                    f"{len(failed)} of {len(table.databases)} databases cannot be used: {reasons}",
+                    where=str(self.file.path),
+                    todo="Start with all of them; a running process needs those that it uses",
+                )
+        return made
 
-    def _agree(self) -> None:
-        """Check that they are different databases of one embedder; one without any takes that of the others."""
-        headers = {name: storage.header() for name, storage in self.databases().items()}
+    def _join(self, table: Table, made: dict[str, PostgresStorage]) -> None:
+        """Use further databases, if they are different ones of one embedder; one without any takes that of the others.
+
+        Those that are in use already are not asked again: they may be away.
+        """
+        with _closing(made):
+            headers = {url: storage.header_for("") for url, storage in made.items()}
+            known = self._headers | headers
+            by_name = {name: known[url] for name, url in table.databases.items() if url in known}
+            self._check_distinct(by_name)
+            model = self._one_embedder(by_name)
+            for url, storage in made.items():
+                if model is not None and not headers[url].embedder:
+                    storage.configure(embedder=model.embedder, dim=model.dim, policy=model.policy)
+                if self._embedder:
+                    storage.bind(self._embedder)
+        self._headers |= headers
+        self._open |= made
+
+    def _check_distinct(self, headers: Mapping[str, Header]) -> None:
         names: dict[str, str] = {}
         for name, header in headers.items():
             other = names.setdefault(header.store_id, name)
@@ -117,6 +148,9 @@ class PlacedStorage:
                     where=str(self.file.path),
                     todo="Keep one of the two names",
                 )
+
+    def _one_embedder(self, headers: Mapping[str, Header]) -> Header | None:
+        """The header of a database with an embedder."""
         by_embedder: dict[str, tuple[str, Header]] = {}
         for name, header in headers.items():
             if header.embedder:
@@ -128,22 +162,27 @@ class PlacedStorage:
                 where=str(self.file.path),
                 todo="Move each to the same embedder first: wellkept --db ADDRESS reembed",
             )
-        for _, known in by_embedder.values():
-            for name, header in headers.items():
-                if not header.embedder:
-                    self.at(name).configure(embedder=known.embedder, dim=known.dim, policy=known.policy)
+        return next((header for _, header in by_embedder.values()), None)
 
     # ---- the port ----
 
     def header(self) -> Header:
         """See `Storage.header`; the id is that of the first database, the namespaces are those of all."""
-        headers = [storage.header() for storage in self.databases().values()]
-        return replace(headers[0], namespaces=tuple(sorted({name for one in headers for name in one.namespaces})))
+        names = {name for storage in self.databases().values() for name in storage.header().namespaces}
+        return replace(self.header_for(""), namespaces=tuple(sorted(names)))
+
+    def header_for(self, namespace: str) -> Header:
+        """See `Describing.header_for`; asks the database of the namespace only."""
+        table = self.file.table()
+        storage = self._at(table, table.place_of(namespace).database) if namespace else self._open[self._first]
+        return replace(storage.header_for(namespace), store_id=self._headers[self._first].store_id)
 
     def configure(self, *, embedder: str, dim: int, policy: str) -> None:
         """See `Storage.configure`."""
         for storage in self.databases().values():
             storage.configure(embedder=embedder, dim=dim, policy=policy)
+        for url, header in list(self._headers.items()):
+            self._headers[url] = replace(header, embedder=embedder, dim=dim, policy=policy)
 
     def bind(self, embedder: str) -> None:
         """See `Binding.bind`."""
@@ -159,28 +198,38 @@ class PlacedStorage:
             Busy: Another writer held the namespace for too long, or it is being moved.
             Elsewhere: The namespace is in another database than the table says.
         """
-        with ExitStack() as stack:
-            yield self._entered(stack, namespace, write=write)
+        new_in = ""
+        while True:
+            try:
+                with ExitStack() as stack:
+                    name, tx = self._followed(
+                        namespace, lambda storage: stack.enter_context(storage.begin(namespace, write=write))
+                    )
+                    if not tx.seq and name != new_in:
+                        raise _Unknown
+                    yield tx
+                    return
+            except _Unknown:  # no connection is held now: with one of each pool, many callers would wait for each other
+                self._check_new(namespace, at=name)
+                new_in = name
 
-    def _entered(self, stack: ExitStack, namespace: str, *, write: bool) -> Tx:
-        name = self.file.table().place_of(namespace).database
+    def _followed(self, namespace: str, act: Callable[[PostgresStorage], _T]) -> tuple[str, _T]:
+        """Act in the database of a namespace, also if it was moved; returns the name of the database too."""
+        table = self.file.table()
+        name = table.place_of(namespace).database
         asked = set()
         while True:
             asked.add(name)
             try:
-                tx = stack.enter_context(self.at(name).begin(namespace, write=write))
-                break
-            except Elsewhere as error:  # it was moved, and this may be the table of another machine
+                return name, act(self._at(table, name))
+            except Elsewhere as error:  # the table may be that of another machine
                 name = error.database
-                if name in asked or name not in self.file.table().databases:
+                if name in asked or name not in table.databases:
                     raise
-        if not tx.seq:
-            self._check_new(namespace, at=name)
-        return tx
 
     def _check_new(self, namespace: str, *, at: str) -> None:
         """Look for a namespace that is not where the table says: without this a changed table would hide it."""
-        if found := [name for name in self.found_at(namespace) if name != at]:
+        if found := self.found_at(namespace, besides=at):
             raise Elsewhere(
                 f"namespace {namespace!r} lives in database {found[0]!r}, and the table of places says {at!r}",
                 where=str(self.file.path),
@@ -188,10 +237,12 @@ class PlacedStorage:
                 database=found[0],
             )
 
-    def found_at(self, namespace: str) -> list[str]:
-        """The databases that hold a namespace: none, one, or two while it is being moved."""
+    def found_at(self, namespace: str, *, besides: str = "") -> list[str]:
+        """The databases that hold a namespace: none, one, or two while it is being moved; one may be left out."""
         found = []
         for name, storage in self.databases().items():
+            if name == besides:
+                continue
             try:
                 with storage.begin(namespace, write=False) as tx:
                     if tx.seq:
@@ -211,19 +262,19 @@ class PlacedStorage:
 
     def strayed(self, namespace: str) -> list[str]:
         """See `Mending.strayed`."""
-        return self.at(self.file.table().place_of(namespace).database).strayed(namespace)
+        return self._followed(namespace, lambda storage: storage.strayed(namespace))[1]
 
     def count_use(self, namespace: str, usage: Mapping[str, Usage]) -> None:
         """See `Counting.count_use`."""
-        self.at(self.file.table().place_of(namespace).database).count_use(namespace, usage)
+        self._followed(namespace, lambda storage: storage.count_use(namespace, usage))
 
     def ledger(self) -> Ledger:
         """See `Deferring.ledger`: queued writes wait in the first database, and are written where they belong."""
-        return next(iter(self.databases().values())).ledger()
+        return self._open[self._first].ledger()
 
     def close(self) -> None:
         """See `Storage.close`."""
-        for storage in self._open.values():
+        for storage in list(self._open.values()):
             storage.close()
 
     # ---- lost connections ----
@@ -247,3 +298,18 @@ class PlacedStorage:
     def commits(self) -> int:
         """See `Recovering.commits`."""
         return sum(storage.commits() for storage in list(self._open.values()))
+
+
+class _Unknown(Exception):
+    """The database that was asked knows no namespace of this name."""
+
+
+@contextmanager
+def _closing(made: Mapping[str, PostgresStorage]) -> Iterator[None]:
+    """Close databases that were opened if an error keeps them from being used."""
+    try:
+        yield
+    except BaseException:
+        for storage in made.values():
+            storage.close()
+        raise

@@ -16,9 +16,10 @@ import psycopg
 from wellkept.core.records.codec import time_from
 from wellkept.errors import Busy, ConfigError, Elsewhere, EmbedderMismatch, NotPermitted, ReadOnly, StorageError
 from wellkept.storage.memory_rows import words_version
-from wellkept.storage.port import Closed, Insist, Sampled, Usage
+from wellkept.storage.port import OPEN, Closed, Insist, Sampled, Usage
 from wellkept.storage.postgres import approximate
 from wellkept.storage.postgres.failures import Lost, passing, translated, undone
+from wellkept.storage.postgres.moves import PostgresMover, alone, closed_to
 from wellkept.storage.postgres.read_transaction import ReadTx
 from wellkept.storage.postgres.repair import mend, remake_words
 from wellkept.storage.postgres.rows import number_of
@@ -89,7 +90,8 @@ class PostgresStorage(Bound):
     ) -> None:
         super().__init__()
         self._key = key_of(token) if token else ""
-        self._is_view = self._is_mover = False
+        self._is_view = False
+        self._writes_to: Closed | None = None
         self._conninfo, self._where = checked_url(url)
         self.busy_seconds = busy_seconds
         # Administration has no statement limit, but the same lock limit.
@@ -262,9 +264,17 @@ class PostgresStorage(Bound):
     def header(self) -> Header:
         """See `Storage.header`."""
         with self._begun("begin.read") as session:
-            store_id, embedder, dim, policy, created_at = session.row("header.read")
-            names = tuple(name for (name,) in session.rows("namespace.names"))
-        return Header(store_id, schema_version(), embedder, dim, policy, time_from(created_at), names)
+            header = self._header(session)
+            return replace(header, namespaces=tuple(name for (name,) in session.rows("namespace.names")))
+
+    def header_for(self, namespace: str) -> Header:
+        """See `Describing.header_for`."""
+        with self._begun("begin.read") as session:
+            return self._header(session)
+
+    def _header(self, session: Session) -> Header:
+        store_id, embedder, dim, policy, created_at = session.row("header.read")
+        return Header(store_id, schema_version(), embedder, dim, policy, time_from(created_at), ())
 
     def configure(self, *, embedder: str, dim: int, policy: str) -> None:
         """See `Storage.configure`.
@@ -272,7 +282,7 @@ class PostgresStorage(Bound):
         Raises:
             EmbedderMismatch: The store knows this embedder with another dimension, or the dimension is too large.
         """
-        now = self.header()
+        now = self.header_for("")
         if (now.embedder, now.dim, now.policy) == (embedder, dim, policy):
             return
         if self._behind:
@@ -318,7 +328,7 @@ class PostgresStorage(Bound):
             with self._begun("begin.read") as session:
                 session.enter(namespace, READ)
                 reading = ReadTx(session, namespace, self._index, partial(self._latest, namespace))
-                self._refuse_closed(reading, write=False)
+                self._refuse_closed(namespace, reading.closed, write=False)
                 self._check_model(reading)
                 yield reading
             return
@@ -326,7 +336,7 @@ class PostgresStorage(Bound):
             session.enter(namespace, WRITE)
             self._lock(session, "lock.share")
             tx = WriteTx(session, namespace, self._index, partial(self._latest, namespace))
-            self._refuse_closed(tx, write=True)
+            self._refuse_closed(namespace, tx.closed, write=True)
             self._check_model(tx)
             yield tx
             tx.finish()
@@ -337,20 +347,26 @@ class PostgresStorage(Bound):
         self._writing.commits = self.commits() + tx.wrote
         tx.committed()
 
-    def _refuse_closed(self, tx: ReadTx, *, write: bool) -> None:
-        if self._is_mover:
+    def _refuse_closed(self, namespace: str, closed: Closed, *, write: bool) -> None:
+        if self._writes_to is not None:
+            if write and closed != self._writes_to:
+                raise Busy(
+                    f"somebody else has moved namespace {namespace!r} meanwhile; nothing was written",
+                    where=self._where,
+                    todo="Look where it is: wellkept db place NAMESPACE",
+                )
             return
-        if tx.closed.moved:
+        if closed.moved:
             raise Elsewhere(
-                f"namespace {tx.namespace!r} lives in database {tx.closed.moved!r}",
+                f"namespace {namespace!r} lives in database {closed.moved!r}",
                 where=self._where,
                 todo="Open it by the table of places: --db placement:///path/places.toml",
-                database=tx.closed.moved,
+                database=closed.moved,
             )
-        if write and tx.closed.moving:
+        if write and closed.moving:
             raise passing(
                 Busy(
-                    f"namespace {tx.namespace!r} is being moved to database {tx.closed.moving!r}; nothing was written",
+                    f"namespace {namespace!r} is being moved to database {closed.moving!r}; nothing was written",
                     where=self._where,
                     todo="Repeat the call; if the move was interrupted, start it again or give it up: "
                     "wellkept db move NAMESPACE --back",
@@ -359,27 +375,24 @@ class PostgresStorage(Bound):
 
     # ---- moves ----
 
-    def for_moving(self) -> PostgresStorage:
+    def for_moving(self, closed: Closed = OPEN) -> PostgresStorage:
         """See `Closing.for_moving`."""
         seen = copy(self)
-        seen._is_mover, seen._is_view = True, True
+        seen._writes_to, seen._is_view = closed, True
         return seen
 
     def closed(self, namespace: str) -> Closed:
         """See `Closing.closed`."""
         self._require_token()
         with self._begun("begin.read") as session:
-            row = session.row("namespace.closed", {"ns": number_of(namespace)})
-        return Closed() if row is None else Closed(moving=row[0], moved=row[1])
+            return closed_to(session, namespace)
 
-    def close_for(self, namespace: str, closed: Closed) -> None:
-        """See `Closing.close_for`."""
+    @contextmanager
+    def alone(self, namespace: str) -> Iterator[PostgresMover]:
+        """See `Closing.alone`."""
         self._require_token()
-        with self._write() as session:
-            self._lock(session, "lock.share")
-            said = {"ns": number_of(namespace), "name": namespace, "moving": closed.moving, "moved": closed.moved}
-            session.run("namespace.close", said)
-            session.run("commit")
+        with self._beside() as session, alone(namespace, session, self._write_beside_others) as mover:
+            yield mover
 
     def _commit(self, session: Session, tx: WriteTx) -> None:
         """Commit; if the answer is lost or tells nothing, find out whether the commit was applied.
@@ -430,6 +443,9 @@ class PostgresStorage(Bound):
             return  # this thread's open transaction writes the counts
         try:
             self._write_uses(namespace)
+        except Elsewhere:
+            self._uses.drop(namespace)  # it is not here that they will be written
+            raise
         except StorageError as error:  # the read itself has succeeded
             if not (error.transient or isinstance(error, Busy | Lost)):
                 raise
@@ -439,7 +455,9 @@ class PostgresStorage(Bound):
         """Write waiting counts, unless another transaction writes in the namespace or holds a needed lock."""
         with self._begun("begin.write", MOMENT) as session:
             session.enter(namespace)
-            if session.row("namespace.try", {"ns": number_of(namespace)}) is not None:
+            row = session.row("namespace.try", {"ns": number_of(namespace)})
+            if row is not None:
+                self._refuse_closed(namespace, Closed(moving=row[0], moved=row[1]), write=True)
                 with self._uses.written(session, namespace):
                     session.run("commit")
 
@@ -502,6 +520,7 @@ class PostgresStorage(Bound):
         self._require_token()
         with self._begun("begin.read", self._unhurried) as session:
             session.enter(namespace, READ)
+            self._refuse_closed(namespace, closed_to(session, namespace), write=False)
             return against_rows(session, number_of(namespace))[0]
 
     def approximate(self, namespace: str) -> Sampled:

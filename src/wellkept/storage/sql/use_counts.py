@@ -50,6 +50,12 @@ class Uses:
                     count, last = max(count, before[0] + 1), max(last, before[1])
                 waiting[memory_id] = (count, last, stability)
 
+    def drop(self, namespace: str) -> None:
+        """Forget the waiting counts of a namespace."""
+        with self._lock:
+            self._waiting.pop(namespace, None)
+            self._keys.pop(namespace, None)
+
     @contextmanager
     def written(self, session: Session, namespace: str | None = None) -> Iterator[None]:
         """Write the counts of one namespace or of all in the open transaction.

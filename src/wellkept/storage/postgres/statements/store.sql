@@ -44,10 +44,11 @@ UPDATE wellkept.namespace SET asking = %(asking)s WHERE ns = %(ns)s
 -- name: namespace.closed
 SELECT moving, moved FROM wellkept.namespace WHERE ns = %(ns)s
 -- name: namespace.close
-INSERT INTO wellkept.namespace (ns, name, seq, moving, moved) VALUES (%(ns)s, %(name)s, 0, %(moving)s, %(moved)s)
+INSERT INTO wellkept.namespace AS n (ns, name, seq, moving, moved) VALUES (%(ns)s, %(name)s, 0, %(moving)s, %(moved)s)
 ON CONFLICT (ns) DO UPDATE SET moving = excluded.moving, moved = excluded.moved
+WHERE n.moving = %(was_moving)s AND n.moved = %(was_moved)s
 -- name: namespace.try
-SELECT ns FROM wellkept.namespace WHERE ns = %(ns)s FOR NO KEY UPDATE SKIP LOCKED
+SELECT moving, moved FROM wellkept.namespace WHERE ns = %(ns)s FOR NO KEY UPDATE SKIP LOCKED
 
 -- Header and namespaces ------------------------------------------------------------------------
 
