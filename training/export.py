@@ -31,6 +31,7 @@ from wellkept.core.differences.find import differences
 from wellkept.core.judging.compare import is_vetoed
 from wellkept.core.judging.risk_bounds import least_threshold, upper_bound
 from wellkept.models.onnx import session
+from wellkept.models.relation import fitted
 from wellkept.models.tokenizer.lists import ListReader, fed
 from wellkept.models.tokenizer.pairs import LABELS, logits_of
 
@@ -68,7 +69,7 @@ def main() -> None:
     settings = fit((pairs, measured(path, reader, pairs)), (stream, measured(path, reader, stream)))
     settings |= {"pieces": extra}
     (args.out / "relation.json").write_text(json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
-    pin(RUNTIME, WEIGHTS_SHA256=path, CARD_SHA256=args.out / "relation.json")
+    pin(RUNTIME, WEIGHTS_SHA256=path, CARD_SHA256=args.out / "relation.json", FITTED_SHA256=fitted(settings))
     print(json.dumps({name: value for name, value in settings.items() if name != "pieces"}, indent=1))
 
 

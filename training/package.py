@@ -13,10 +13,10 @@ WEIGHTS = MODELS / "weights"
 RUNTIME = MODELS / "relation.py"
 
 
-def pin(runtime: Path, **files: Path) -> None:
-    """Write the hashes of files where the product checks them: the constants of a module, by name."""
+def pin(runtime: Path, **found: Path | str) -> None:
+    """Write hashes, or those of files, where the product checks them: the constants of a module, by name."""
     source = runtime.read_text(encoding="utf-8")
-    for name, path in files.items():
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    for name, of in found.items():
+        digest = of if isinstance(of, str) else hashlib.sha256(of.read_bytes()).hexdigest()
         source = re.sub(rf'^{name} = "\w+"', f'{name} = "{digest}"', source, flags=re.M)
     runtime.write_text(source, encoding="utf-8")

@@ -57,7 +57,7 @@ def _given(which: str, model: onnx.ModelProto, operation: str) -> Iterator[tuple
 
 def _rows(which: str) -> list[dict[str, NDArray[np.int64]]]:
     if which == "embedder":
-        windows = [window for text in TEXTS for window in minilm._load(FILES[which], os.getpid()).windows(text)]
+        windows = [window for text in TEXTS for window in minilm._windows(text)]
         return [{"pieces": np.array([window])} for window in windows]
     reader = relation._load(FILES[which].parent, os.getpid())._reader
     reads = [reader.read(text) for text in TEXTS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,6 +113,12 @@ def test_a_text_the_vocabulary_cannot_spell_gets_the_vector_of_its_words(embedde
     assert (answer.chunks, answer.spelled, answer.by_words) == (1, True, True)
 
 
+def test_how_a_text_is_read_is_known_without_the_weights(embedder, tmp_path):
+    texts = [*SENTENCES, "поезд уходит", "词", "ฉันชอบกาแฟไม่ใส่น้ำตาล", "k" * 130, "Done 🎉", "word " * 300]
+    without = MiniLmEmbedder(tmp_path / "absent.onnx")
+    assert [without.about(text) for text in texts] == [replace(one, vector=None) for one in embedder.embed(texts)]
+
+
 @pytest.mark.parametrize("text", ["Zug um 8", "поезд уходит в восемь", "15", "Done 🎉", "Café naïve", "a\ud800b"])
 def test_a_text_that_can_be_spelled_gets_a_vector(embedder, text):
     assert embedder.embed([text])[0].vector is not None
@@ -119,8 +126,7 @@ def test_a_text_that_can_be_spelled_gets_a_vector(embedder, text):
 
 def test_frame_pieces_written_in_a_text_are_only_text(embedder):
     """Untrusted text cannot end a window or pose as unknown."""
-    model = minilm._load(minilm._packaged(), 0)
-    (window,) = model.windows("a [SEP] b [UNK] [CLS]")
+    (window,) = minilm._windows("a [SEP] b [UNK] [CLS]")
     assert (window[0], window[-1]) == (101, 102)
     assert not {100, 101, 102} & set(window[1:-1])
 

@@ -136,6 +136,14 @@ def test_an_opinion_is_five_probabilities_that_make_one(model: PackagedRelationM
         assert told.model == model.id
 
 
+def test_the_id_names_what_the_card_adds_to_an_opinion(model: PackagedRelationModel) -> None:
+    """The journal keeps opinions under it; bounds and heads are applied to what is kept."""
+    card = relation._settings(relation._packaged())
+    assert model.id.endswith(f"/{relation.fitted(card)[:8]}")
+    named = {part for part in card if relation.fitted({**card, part: []}) != relation.fitted(card)}
+    assert named == {"scale", "bias", "pieces"}
+
+
 def test_blatant_pairs_stand_in_the_right_order(model: PackagedRelationModel) -> None:
     same, update, night, apart = (model.read([PAIRS[place]])[0] for place in (0, 2, 3, 4))
     assert same and update and night and apart

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ import pytest
 import wellkept
 from stores import BACKENDS, place
 from wellkept import MemoryStore, Policy
+from wellkept.engine.history.past import Past
+from wellkept.engine.models.embedding import Embeddings, vector_key
+from wellkept.engine.replay.cached_models import StoredFirst
+from wellkept.errors import ModelUnavailable
 from wellkept.models.minilm import MiniLmEmbedder
+from wellkept.models.port import Embedded
+from wellkept.testing.embedder import FakeEmbedder
+from wellkept.types import Header, LinkChange
 
 RAIN, FRONTEND = "今天下雨，路上很堵。", "李雷负责前端开发工作。"
 BACKUP, RETOLD = "每周五下午备份数据库。", "数据库在每个星期五的下午做备份。"
@@ -53,8 +61,61 @@ def test_such_a_text_is_never_taken_for_chatter(store: MemoryStore) -> None:
     assert [(one.outcome, one.memory.importance) for one in written] == [("created", 0.5)] * 3
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("李雷负责前端开发工作，韩梅梅负责测试。", "李雷负责前端开发工作，韩梅梅负责测试，王芳负责设计。"),
+        ("Поезд уходит в восемь часов утра", "Поезд утром уходит в восемь часов"),
+    ],
+    ids=["a vector of letters", "a script that is only spelled"],
+)
+@pytest.mark.parametrize("outages", [0, 1], ids=["at once", "after an outage"])
+def test_a_stored_vector_in_such_a_script_decides_nothing_by_similarity(
+    old: str, new: str, outages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with wellkept.open("memory:", relation_model="none") as store:
+        store.remember(old, kind="lesson")
+        with monkeypatch.context() as outage:
+            if outages:
+                outage.setattr(MiniLmEmbedder, "embed", fails)
+            store.remember(new, kind="lesson")
+        assert store.sweep().checked == outages
+        made = [effect for entry in store.journal() for effect in entry.effects if isinstance(effect, LinkChange)]
+        assert made == []
+
+
+def fails(*_: object) -> None:
+    raise ModelUnavailable("no answer")
+
+
 def test_a_question_in_such_a_script_is_answered_by_words_alone(store: MemoryStore) -> None:
     store.remember(BACKUP)
     hits = store.recall("什么时候备份数据库？", explain=True)
     assert hits[0].memory.content == BACKUP
     assert all(hit.score == pytest.approx(0.0) or hit.memory.content == BACKUP for hit in hits)
+
+
+def test_the_marks_of_a_stored_vector_are_those_of_its_text() -> None:
+    """The journal of a write that was not compared tells nothing of them."""
+    header = Header("dict", 0, MiniLmEmbedder.id, MiniLmEmbedder.dim, "", datetime(2026, 1, 5, tzinfo=UTC))
+    past = Past("default", header)
+    stored, adopted = StoredFirst(MiniLmEmbedder(), past), Embeddings(MiniLmEmbedder())
+    for made, text in zip(MiniLmEmbedder().embed([BACKUP, "Tea at four."]), (BACKUP, "Tea at four."), strict=True):
+        past.keep({vector_key(text): made.vector})
+        stored.note(vector_key(text), 1, spelled=False)
+        adopted.adopt(text, made.vector, 1)
+        for one in (*stored.embed([text]), adopted.get(text)):
+            assert one is not None
+            assert (one.spelled, one.by_words) == (made.spelled, made.by_words)
+    assert stored.used
+
+
+def test_nothing_acts_on_a_vector_whose_embedder_fails_to_tell_its_marks() -> None:
+    class Mute(FakeEmbedder):
+        def about(self, text: str) -> Embedded:
+            raise RuntimeError(text)
+
+    vectors, [made] = Embeddings(Mute()), FakeEmbedder().embed([PORT])
+    assert made.vector is not None
+    vectors.adopt(PORT, made.vector, 1)
+    assert vectors.degraded(PORT) == ("lexical",)

@@ -1,11 +1,13 @@
-"""Runs labelled texts through an in-memory store, through the public API only."""
+"""Runs labelled texts through a store of its own, through the public API only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import wellkept
@@ -73,20 +75,26 @@ def available() -> tuple[Judging, ...]:
     return ("default", "rules")
 
 
-def opened(setup: Setup, clock: Callable[[], datetime]) -> MemoryStore:
-    """Open an empty in-memory store with the chosen judging.
+@contextmanager
+def opened(setup: Setup, clock: Callable[[], datetime]) -> Iterator[MemoryStore]:
+    """Open an empty store in a temporary folder with the chosen judging.
 
-    Clock and ids are deterministic, so that the same files give the same metrics.
+    Clock and ids are deterministic, so that the same files give the same metrics. A store in memory has no indexes:
+    beside a crowd of 20,000 each write would scan all of it, several times.
     """
-    return wellkept.open(
-        "memory:",
-        policy=setup.policy,
-        embedder=setup.embedder,
-        relation_model="none" if setup.judging == "rules" else setup.relation_model or "auto",
-        contradiction_fn=setup.contradiction_fn,
-        clock=clock,
-        new_id=_Numbered(),
-    )
+    with (
+        TemporaryDirectory(prefix="wellkept-") as folder,
+        wellkept.open(
+            Path(folder) / "store.db",
+            policy=setup.policy,
+            embedder=setup.embedder,
+            relation_model="none" if setup.judging == "rules" else setup.relation_model or "auto",
+            contradiction_fn=setup.contradiction_fn,
+            clock=clock,
+            new_id=_Numbered(),
+        ) as store,
+    ):
+        yield store
 
 
 def nli_judge(path: Path) -> ContradictionFn:

@@ -102,7 +102,7 @@ class MiniLmEmbedder:
             return []
         with _LOADING:
             model = _load(self._weights or _packaged(), owner())
-        windows = [model.windows(text) for text in texts]
+        windows = [_windows(text) for text in texts]
         pending = list(dict.fromkeys(window for of_text in windows for window in of_text))
         # Sorting by length minimises padding.
         pending.sort(key=lambda window: (len(window), window))
@@ -111,6 +111,19 @@ class MiniLmEmbedder:
             batch = pending[start : start + _BATCH]
             vectors.update(zip(batch, model.run(batch), strict=True))
         return [_averaged(text, of_text, vectors) for text, of_text in zip(texts, windows, strict=True)]
+
+    def about(self, text: str) -> Embedded:
+        """What `embed` says of a text beside its vector; the model is not loaded.
+
+        Raises:
+            ModelUnavailable: The vocabulary is missing or damaged.
+
+        Example:
+            >>> MiniLmEmbedder().about("今天下雨，路上很堵。").by_words
+            True
+        """
+        windows = _windows(text)
+        return Embedded(None, chunks=len(windows) or 1, spelled=not windows or _spelled(text), by_words=not windows)
 
 
 def _spelled(text: str) -> bool:
@@ -148,39 +161,10 @@ _LOADING = threading.Lock()
 
 
 class _Model:
-    """A loaded and verified tokenizer and session."""
+    """A loaded and verified session."""
 
-    def __init__(self, tokenizer: Tokenizer, session: Any) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, session: Any) -> None:
         self._session = session
-        pieces = tokenizer.pieces
-        self._unknown, self._start, self._end = pieces["[UNK]"], pieces["[CLS]"], pieces["[SEP]"]
-
-    def windows(self, text: str) -> list[tuple[int, ...]]:
-        """The pieces of a text in windows without overlap; empty if it is unreadable."""
-        # Lone surrogates have no meaning.
-        encoding = self._tokenizer.encode(text.encode("utf-8", "replace").decode())
-        if not self._readable(text, encoding):
-            return []
-        ids, words = encoding.ids, encoding.word_ids
-        cut: list[tuple[int, ...]] = []
-        start = 0
-        while start < len(ids) and len(cut) < MAX_WINDOWS:
-            end = _window_end(words, start)
-            cut.append((self._start, *ids[start:end], self._end))
-            start = end
-        return cut
-
-    def _readable(self, text: str, encoding: Encoding) -> bool:
-        known = unknown = 0
-        # Letters are counted, not words: in a script without spaces one unknown word may be a whole sentence.
-        for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-            letters = sum(character.isalnum() for character in text[start:end])
-            if piece == self._unknown:
-                unknown += letters
-            else:
-                known += letters
-        return known > 0 and unknown <= UNREADABLE_SHARE * (known + unknown)
 
     def run(self, windows: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
         """One unit vector per window: the mean over its pieces; 0 is padding."""
@@ -193,6 +177,36 @@ class _Model:
         except Exception as error:  # onnxruntime errors have no common base class
             raise ModelUnavailable("the MiniLM model failed to run", where=type(error).__name__) from error
         return np.asarray(np.round(vectors, _DECIMALS), dtype=np.float64)
+
+
+def _windows(text: str) -> list[tuple[int, ...]]:
+    """The pieces of a text in windows without overlap; empty if it is unreadable."""
+    tokenizer = _tokenizer()
+    pieces = tokenizer.pieces
+    # Lone surrogates have no meaning.
+    encoding = tokenizer.encode(text.encode("utf-8", "replace").decode())
+    if not _is_readable(text, encoding, pieces["[UNK]"]):
+        return []
+    ids, words = encoding.ids, encoding.word_ids
+    cut: list[tuple[int, ...]] = []
+    start = 0
+    while start < len(ids) and len(cut) < MAX_WINDOWS:
+        end = _window_end(words, start)
+        cut.append((pieces["[CLS]"], *ids[start:end], pieces["[SEP]"]))
+        start = end
+    return cut
+
+
+def _is_readable(text: str, encoding: Encoding, no_piece: int) -> bool:
+    known = unknown = 0
+    # Letters are counted, not words: in a script without spaces one unknown word may be a whole sentence.
+    for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+        letters = sum(character.isalnum() for character in text[start:end])
+        if piece == no_piece:
+            unknown += letters
+        else:
+            known += letters
+    return known > 0 and unknown <= UNREADABLE_SHARE * (known + unknown)
 
 
 def _window_end(words: Sequence[int], start: int) -> int:
@@ -208,12 +222,17 @@ def _window_end(words: Sequence[int], start: int) -> int:
 
 @lru_cache(maxsize=2)
 def _load(weights: Path, _process: int) -> _Model:
-    """Load tokenizer and session; failures are raised and not cached."""
+    """Load the session; failures are raised and not cached."""
     if importlib.util.find_spec("onnxruntime") is None:
         raise _missing("onnxruntime")
     blob = _verified_bytes(weights)
     todo = "Upgrade onnxruntime, or choose the embedder `hashing`"
-    return _Model(Tokenizer(minilm_pieces()), session(blob, what=_WHAT, where=weights, todo=todo, exact=True))
+    return _Model(session(blob, what=_WHAT, where=weights, todo=todo, exact=True))
+
+
+@lru_cache(maxsize=1)
+def _tokenizer() -> Tokenizer:
+    return Tokenizer(minilm_pieces())
 
 
 def _packaged() -> Path:

@@ -37,6 +37,8 @@ class Embedder(Protocol):
     """Turns texts into unit vectors.
 
     Attributes:
+        about: Optional; `about(text)` gives what `embed` says of a text beside its vector, without running the model:
+            an `Embedded` without vector. So the marks of a stored vector are known; without it, it has none.
         chatter: Optional; a head that knows chatter by these vectors. Without it no text is rejected by its meaning.
         id: Names model, weights, prefix and pooling; vectors of two ids are never mixed.
         dim: Length of a vector.

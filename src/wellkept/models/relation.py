@@ -10,6 +10,7 @@ limits: `weights/RELATION.md`.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import threading
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
 CARD_SHA256 = "0b6f96ed9daa2ccf77553d7900a0f4312258b6a7dcf3cc0458f615fa5b86c283"
+FITTED_SHA256 = "a0179d169e0f3b3837c56090a6e0892fbbc4747ceafbb1484d4e91ad0f0ccdfa"
+"""Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
 _REINSTALL = "Reinstall wellkept"
@@ -49,7 +52,8 @@ class PackagedRelationModel:
         True
     """
 
-    id = f"relation@{WEIGHTS_SHA256[:8]}"
+    id = f"relation@{WEIGHTS_SHA256[:8]}/{FITTED_SHA256[:8]}"
+    """Names of the card only what changes an opinion: bounds and heads are applied to opinions, also to kept ones."""
     defers = False
     repeatable = True
 
@@ -135,6 +139,12 @@ def _settings(folder: Path) -> Mapping[str, Any]:
         folder / "relation.json", CARD_SHA256, what="the settings of the relation model", todo=_REINSTALL
     )
     return json.loads(blob)  # type: ignore[no-any-return]
+
+
+def fitted(settings: Mapping[str, Any]) -> str:
+    """The sha256 of the settings that change an opinion: the calibration of the logits, and the added pieces."""
+    told = json.dumps([settings[name] for name in ("scale", "bias", "pieces")])
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
 @lru_cache(maxsize=16)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +16,11 @@ from wellkept.errors import InvalidText, UnknownKind
 from wellkept.evaluation.labelled_files import Gold, Pair, Story, read_stories
 from wellkept.evaluation.ledger import WriteSeen
 from wellkept.evaluation.outcome import Change, Seen, seen
-from wellkept.evaluation.run import Judging, Setup, Warm, embedded_text, run_pairs, run_stories
+from wellkept.evaluation.run import Judging, Setup, StoryClock, Warm, embedded_text, opened, run_pairs, run_stories
 from wellkept.evaluation.story_metrics import StorySeen, measure
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.policy import Policy, Risk
+from wellkept.storage.sqlite import SqliteStorage
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import Match, Memory, Opinion, Reason, Relation, WriteResult
 
@@ -34,6 +36,15 @@ def ran(old: str, new: str, *, gold: Gold = "same", subject: str = "", **fields:
     pair = Pair(id="1", old=old, new=new, gold=gold, subject=subject, place="f.jsonl, line 7")
     [case] = run_pairs([pair], setup_of(**fields))
     return case.seen
+
+
+def test_the_store_has_indexes_and_is_removed_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a crowd of 20,000 a store in memory scanned all of it several times for each write."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with opened(setup_of(), StoryClock()) as store:
+        assert isinstance(store._ctx.storage, SqliteStorage)
+        assert list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
 
 
 def test_other_texts_end_as_two_rows_and_no_match() -> None:

@@ -176,8 +176,8 @@ class _Listed:
 
         `may` says which candidates the act may concern; by default, as the gate acts.
 
-        The head knows cosines of the embedder that it was fitted beside, also of texts that this embedder only spells.
-        Those of an embedder that compares words are others, so they decide nothing.
+        The head knows cosines of the embedder that it was fitted beside, also of texts that this embedder only spells
+        or compares by their letters. Those of the lexical fallback are others for every text, so they decide nothing.
         """
         blind = is_question(new.content) or evidence.by_words
         rows = () if blind else tuple(_read(evidence))

@@ -54,8 +54,10 @@ class Evidence:
         held: Aliases that each candidate already has, by memory id.
         known_conflicts: Keys of recorded conflicts, open or settled.
         calibration: Raw cosine to similarity; None without vectors.
-        lexical: True when the vectors are lexical only, or the rules do not know the language; the bands are then off.
-        by_words: True when the embedder compares words, not meaning; the heads over the list do not know such cosines.
+        lexical: True when the vectors are lexical only, the embedder only spells the text, or the rules do not know the
+            language; the bands are then off.
+        by_words: True when the embedder compares the words of every text: the lexical fallback. The heads over the list
+            do not know its cosines. They know those between vectors of letters, which MiniLM gives what it cannot read.
         embedding: Hash of the embedded text; empty without a vector.
         chunks: Windows the embedder needed; 0 without a vector.
         degraded: Parts that could not run.

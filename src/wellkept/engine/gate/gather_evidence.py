@@ -46,6 +46,7 @@ from wellkept.types import (
     NewMemory,
     Stage,
     Status,
+    Vector,
 )
 
 MAX_COMPARED = 16
@@ -316,19 +317,35 @@ def _floor(policy: KindPolicy) -> float:
     return min(bounds, default=1.0)
 
 
-def earlier_items(items: Sequence[Item], index: int, vectors: Embeddings, moment: Moment) -> tuple[Candidate, ...]:
-    """Earlier items of the same run that are similar to this one, as the memories they will become."""
-    own = vectors.vector(items[index].text) if index else None
-    if own is None:
-        return ()
-    there = [(place, found) for place in range(index) if (found := vectors.vector(items[place].text)) is not None]
-    if not there:
-        return ()
-    near = cosines(own, np.asarray([found for _, found in there]))
-    order = np.argsort(-near, kind="stable")[: MOST_ASKED * 2]
-    empty = Evidence()
-    return tuple(
-        Candidate(replace(born(items[place].new, empty, moment), id=f"item {place}"), "vector", float(near[at]))
-        for at in order.tolist()
-        if (place := there[at][0]) is not None
-    )
+class EarlierItems:
+    """The items of a run as the memories that they will become, each made once: most are near several later ones.
+
+    Args:
+        items: The items of the run.
+        vectors: Their vectors.
+    """
+
+    def __init__(self, items: Sequence[Item], vectors: Embeddings) -> None:
+        self._items = items
+        self._vectors = vectors
+        self._made: dict[int, Memory] = {}
+
+    def near(self, index: int, moment: Moment) -> tuple[Candidate, ...]:
+        """Those before an item that are similar to it."""
+        own = self._vector(index) if index else None
+        if own is None:
+            return ()
+        there = [(place, found) for place in range(index) if (found := self._vector(place)) is not None]
+        if not there:
+            return ()
+        cosine = cosines(own, np.asarray([found for _, found in there]))
+        order = np.argsort(-cosine, kind="stable")[: MOST_ASKED * 2].tolist()
+        return tuple(Candidate(self._as_memory(there[at][0], moment), "vector", float(cosine[at])) for at in order)
+
+    def _vector(self, place: int) -> Vector | None:
+        return self._vectors.vector(self._items[place].text)
+
+    def _as_memory(self, place: int, moment: Moment) -> Memory:
+        if place not in self._made:
+            self._made[place] = born(self._items[place].new, Evidence(), replace(moment, id=f"item {place}"))
+        return self._made[place]

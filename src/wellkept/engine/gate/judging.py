@@ -20,7 +20,7 @@ from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.records.conflicts import parts
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
-from wellkept.engine.gate.gather_evidence import FirstLook, Item, earlier_items, with_vectors, without_vectors
+from wellkept.engine.gate.gather_evidence import EarlierItems, FirstLook, Item, with_vectors, without_vectors
 from wellkept.engine.gate.idempotency import is_free_again
 from wellkept.engine.gate.neighbours import Nearby, Query
 from wellkept.engine.gate.originals import with_originals
@@ -79,6 +79,7 @@ class Judging:
         self._ctx = ctx
         self.items = [Item.of(ctx, place, new) for place, new in enumerate(items)]
         self._models = models
+        self._earlier = EarlierItems(self.items, models.vectors)
         self._stored = stored
         self._later = later
         self.hidden = hidden
@@ -145,7 +146,7 @@ class Judging:
         if self._later is not None and self._later.defers and may_wait(item.new, moment):
             return  # asked in the transaction, if at all
         evidence = self._with_neighbours(tx, item, evidence)
-        within = earlier_items(self.items, index, self._models.vectors, moment)
+        within = self._earlier.near(index, moment)
         evidence = self._with_answers(
             item, replace(evidence, neighbours=(*evidence.neighbours, *within), contradiction_fn=None), moment
         )

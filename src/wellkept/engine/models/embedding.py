@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from wellkept.core.text.forms import content_hash, embed_text
 from wellkept.engine.models import fail_open
@@ -89,8 +90,8 @@ class Embeddings:
         self._known.update(zip(missing, made, strict=True))
 
     def adopt(self, text: str, vector: Vector, chunks: int) -> None:
-        """Use a vector that is already stored."""
-        self._known[text] = Embedded(vector, chunks)
+        """Use a vector that is already stored, with what the embedder says of the text."""
+        self._known[text] = replace(fail_open.about(self._embedder, text), vector=vector, chunks=chunks)
 
     def get(self, text: str) -> Embedded | None:
         """The vector of a text; None after an outage.

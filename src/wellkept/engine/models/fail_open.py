@@ -41,6 +41,19 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> list[Embedded]:
         ) from error
 
 
+def about(embedder: Embedder, text: str) -> Embedded:
+    """What the embedder says of a text beside its vector; if it fails to, nothing acts on the vector's similarity."""
+    ask = getattr(embedder, "about", None)
+    if ask is None:
+        return Embedded(None)
+    try:
+        told = ask(text)
+        return Embedded(None, spelled=bool(told.spelled), by_words=bool(told.by_words))
+    except Exception as error:  # noqa: BLE001 - foreign code
+        log.warning("The embedder did not tell how it reads a text: %s", type(error).__name__)
+        return Embedded(None, spelled=True, by_words=True)
+
+
 def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
     """The relation model's answer.
 

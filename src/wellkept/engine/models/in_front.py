@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from wellkept.core.judging.calibration import Calibration
 from wellkept.core.judging.chatter import ChatterHead
-from wellkept.models.port import Embedder, chatter_of
+from wellkept.engine.models import fail_open
+from wellkept.models.port import Embedded, Embedder, chatter_of
 
 
 class InFront:
@@ -46,3 +47,7 @@ class InFront:
     def languages(self) -> frozenset[str] | None:
         """See `Embedder`."""
         return getattr(self._embedder, "languages", None)
+
+    def about(self, text: str) -> Embedded:
+        """See `Embedder`."""
+        return fail_open.about(self._embedder, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from wellkept.core.judging.risk_bounds import Bounds
@@ -39,7 +40,7 @@ class StoredFirst(InFront):
         self.used = False
 
     def note(self, key: str, chunks: int, *, spelled: bool) -> None:
-        """Record the values the embedder reported with a vector: `chunks` and `spelled`."""
+        """Record what the journal tells of a vector: `chunks`, and `spelled` for an embedder that has no `about`."""
         self._known.setdefault(key, (chunks, spelled))
 
     def make(self, texts: Sequence[str], *, keep: bool) -> None:
@@ -70,7 +71,9 @@ class StoredFirst(InFront):
         if self._exact or key not in self._known or not self._past.knows(key):
             return None
         self.used = True
-        return Embedded(self._past.vectors((key,))[key], *self._known[key])
+        chunks, spelled = self._known[key]
+        told = self.about(text)
+        return replace(told, vector=self._past.vectors((key,))[key], chunks=chunks, spelled=told.spelled or spelled)
 
     def _ask(self, texts: Sequence[str]) -> Sequence[Embedded]:
         if not texts:
