@@ -152,7 +152,7 @@ REFUSED, FILLER = ("rejected", "chatter"), ("rejected", "junk")
         ("お茶が好きです", KEPT),
         ("我喜欢茶", KEPT),
         ("on my way home", LOW),
-        ("Kaffee ist fertig", LOW),
+        ("noch kurz Kaffee holen", LOW),
         ("日本はもう夜です", LOW),
         ("off to lunch", REFUSED),
         ("still waiting for the build", REFUSED),
