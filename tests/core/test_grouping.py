@@ -416,6 +416,11 @@ def test_long_texts_of_the_same_words_are_shown_once() -> None:
     assert [{one.memory.id for one in group.members} for group in found] == [{"m0", "m1"}, {"m2"}, {"m3"}]
 
 
+def test_a_long_text_beside_short_ones_stands_alone() -> None:
+    found = grouped([hit(0, "Tea is upstairs. " * 10_000), hit(1, "Tea is upstairs."), hit(2, "tea is upstairs")])
+    assert [{one.memory.id for one in group.members} for group in found] == [{"m0"}, {"m1", "m2"}]
+
+
 @pytest.mark.parametrize("kind", ["note", "decision"])
 def test_each_of_several_long_texts_is_read_once_however_many_there_are(
     kind: str, monkeypatch: pytest.MonkeyPatch
