@@ -168,5 +168,7 @@ def test_a_repetitive_text_is_compared_in_bounded_time(piece: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ["1 ", "三百", "The limit is 5. ", "p. 2"])
-def test_two_hundred_thousand_characters_are_compared_in_bounded_time(piece: str) -> None:
-    assert _worked(piece, 200_000) < _BOUND
+def test_ten_times_the_characters_take_about_ten_times_as_long(piece: str) -> None:
+    """Quadratic work takes a hundred times as long. A ratio is the same on every machine."""
+    few = min(_worked(piece, 20_000 + more) for more in range(2))
+    assert _worked(piece, 200_000) < 40 * max(few, 0.02)
