@@ -193,7 +193,7 @@ def test_status_and_stop_wait_for_a_daemon_that_is_held_up(served: Place) -> Non
         resume.join()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
-    assert not runs(pid)
+    until(lambda: not runs(pid))
 
 
 @pytest.mark.parametrize(
