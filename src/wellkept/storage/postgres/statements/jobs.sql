@@ -44,7 +44,7 @@ ON CONFLICT (ns, kind) DO UPDATE SET state = 'due', due = excluded.due, attempts
 WHERE j.state IN ('idle', 'failed')
 -- name: job.note
 INSERT INTO wellkept.job (ns, kind, name, state, due, finished)
-VALUES (%(ns)s, %(kind)s, %(name)s, 'idle', clock_timestamp(), clock_timestamp())
+VALUES (%(ns)s, %(kind)s, %(name)s, 'idle', statement_timestamp(), statement_timestamp())
 ON CONFLICT (ns, kind) DO UPDATE SET state = 'idle', due = excluded.due, finished = excluded.finished, holder = '',
   attempts = 0, error = '', progress = ''
 -- name: job.again
