@@ -11,6 +11,7 @@ from __future__ import annotations
 import doctest
 import os
 import shutil
+import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
@@ -34,6 +35,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files with slow tests first, then the documents, so that no worker is left alone with one at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (item.path not in slow, item.path.suffix != ".md"))
+
+
+def pytest_sessionfinish() -> None:
+    """Save what a worker has covered before it ends: one that takes long to end is killed."""
+    coverage = sys.modules.get("coverage")
+    if coverage is not None and (measured := coverage.Coverage.current()) is not None:
+        measured.save()
 
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
