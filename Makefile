@@ -195,6 +195,7 @@ train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and re
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.lists.train --start build/relation \
 		--vocabulary build/minilm/vocab.txt --out build/lists --steps 4000
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.export --run build/lists --vocabulary build/minilm/vocab.txt
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.changes
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.heads --cache build/opinions.json
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.evaluate
 

@@ -43,6 +43,7 @@ from training.heads import (
     listed,
     made,
     of_cases,
+    packaged_cues,
 )
 from training.stories import CALIBRATING, HERE
 from training.stories import stories as told_stories
@@ -93,7 +94,7 @@ class WithHeads:
         if self._heads is None:
             return bounds
         fold, mark = (
-            Head(tuple(head["weights"]), head["bias"], **head["least"][risk])
+            Head(tuple(head["weights"]), head["bias"], **head["least"][risk], cues=packaged_cues())
             for head in (self._heads[act] for act in ACTS)
         )
         return replace(bounds, fold=fold, mark=mark)

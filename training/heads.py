@@ -22,6 +22,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,7 +33,8 @@ from training.material import cases
 from training.package import RUNTIME, WEIGHTS, pin
 from training.stories import CALIBRATING, Line, Story, labels_of, stories
 from wellkept.core.judging.calibration import MINILM
-from wellkept.core.judging.list_head import Act, Head, Read, ReadTwice, best_for, features_of
+from wellkept.core.judging.letters import ChangeCues
+from wellkept.core.judging.list_head import Act, Read, ReadTwice, features_of
 from wellkept.core.judging.what_to_ask import chosen, is_left_open
 from wellkept.core.reading.language_detection import is_english
 from wellkept.models.minilm import MiniLmEmbedder
@@ -49,7 +51,8 @@ MOST_WRONG = {"balanced": 0.01, "strict": 0.005}
 """Largest share of wrong acts among all writes, by the risk of the policy."""
 PENALTY = 10.0
 """Of squared weights of standardised features; the sets are small."""
-ROUNDS, RESAMPLED, SEED, CONFIDENCE = 40, 400, 1, 0.95
+ROUNDS, ENOUGH = 40, 1e-6
+RESAMPLED, SEED, CONFIDENCE = 400, 1, 0.95
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 AT_ONCE = 512
 """Lists read between two states of the cache."""
@@ -90,18 +93,34 @@ class Case:
     """One line for one act.
 
     Attributes:
-        right: Whether the act is right.
+        features: What the head sees of each candidate, shape (candidates, features).
+        right: Whether the act is right with each candidate.
+        counts: Whether a wrong act with it is an error; some acts are neither right nor wrong.
         wanted: Whether the line asks for the act.
-        counts: Whether a wrong act on it is an error; some acts are neither right nor wrong.
     """
 
     author: str
     story: str
     english: bool
-    features: tuple[float, ...]
-    right: bool
+    features: Numbers
+    right: NDArray[np.bool_]
+    counts: NDArray[np.bool_]
     wanted: bool
-    counts: bool
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The candidate of a case that a head would act on.
+
+    Attributes:
+        probability: Of the act.
+        right: Whether the act is right.
+        wrong: Whether it is an error.
+    """
+
+    probability: float
+    right: bool
+    wrong: bool
 
 
 def main() -> None:
@@ -270,18 +289,25 @@ def cases_of(act: Act, items: Iterable[Listed], known: Opinions) -> list[Case]:
     return found
 
 
+@lru_cache(maxsize=1)
+def packaged_cues() -> ChangeCues:
+    """The weights of letters that ship."""
+    return ChangeCues.of(json.loads((WEIGHTS / "relation.json").read_text(encoding="utf-8"))["cues"])
+
+
 def _case(act: Act, item: Listed, read: Sequence[Read], told: Sequence[tuple[str, ...]]) -> Case:
-    place = best_for(act, read, range(len(read)))
-    features, labels = features_of(act, item.line.text, read, place), told[place]
+    features = np.array(features_of(act, item.line.text, read, packaged_cues()))
     if act == "fold":
-        wanted, counts = item.line.act == "restates", True
-        right = wanted and not {"same", "generalises"}.isdisjoint(labels)
+        wanted = item.line.act == "restates"
+        right = [wanted and not {"same", "generalises"}.isdisjoint(labels) for labels in told]
+        counts = [True] * len(told)
     else:
         wanted = item.line.act == "updates"
-        right = wanted and labels == ("conflict",)
-        counts = labels != ("conflict",)  # a restatement of the new value contradicts the old one too
-    story = item.story
-    return Case(story.author, story.id, is_english(item.line.text), features, right, wanted, counts)
+        right = [wanted and labels == ("conflict",) for labels in told]
+        # A restatement of the new value contradicts the old one too.
+        counts = [labels != ("conflict",) for labels in told]
+    story, english = item.story, is_english(item.line.text)
+    return Case(story.author, story.id, english, features, np.array(right), np.array(counts), wanted)
 
 
 # --------------------------------------------------------------------------------------------
@@ -294,24 +320,24 @@ def made(act: Act, cases: Mapping[str, Sequence[Case]]) -> dict[str, object]:
     measured = {name: (cases[name], scores[name]) for name in cases if name != "fit"}
     least = {
         risk: {
-            group: max(least_of(some, chances, most, english=group == "english") for some, chances in measured.values())
+            group: max(least_of(some, choices, most, english=group == "english") for some, choices in measured.values())
             for group in ("english", "other")
         }
         for risk, most in MOST_WRONG.items()
     }
-    for name, (some, chances) in measured.items():
-        report(act, name, some, chances, least["balanced"])
+    for name, (some, choices) in measured.items():
+        report(act, name, some, choices, least["balanced"])
     weights, bias = fitted([case for name in ("alone", "fit") for case in cases[name]])
     return {"weights": [round(float(item), 5) for item in weights], "bias": round(bias, 5), "least": least}
 
 
 def fitted(cases: Sequence[Case]) -> tuple[Numbers, float]:
     """Weights and bias of a logistic regression with a penalty on squared weights, by Newton's method."""
-    kept = [case for case in cases if case.right or case.counts]
-    values = np.array([case.features for case in kept])
+    kept = [case.right | case.counts for case in cases]
+    values = np.vstack([case.features[some] for case, some in zip(cases, kept, strict=True)])
+    right = np.concatenate([case.right[some] for case, some in zip(cases, kept, strict=True)]).astype(np.float64)
     mean, width = values.mean(0), values.std(0) + 1e-9
-    rows = np.hstack([(values - mean) / width, np.ones((len(kept), 1))])
-    right = np.array([case.right for case in kept], dtype=np.float64)
+    rows = np.hstack([(values - mean) / width, np.ones((len(values), 1))])
     penalty = np.full(rows.shape[1], PENALTY)
     penalty[-1] = 0.0
     weights = np.zeros(rows.shape[1])
@@ -319,32 +345,39 @@ def fitted(cases: Sequence[Case]) -> tuple[Numbers, float]:
         chance = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
         slope = rows.T @ (right - chance) - penalty * weights
         bend = (rows * (chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty + 1e-9)
-        weights = weights + np.linalg.solve(bend, slope)
+        step = np.linalg.solve(bend, slope)
+        weights = weights + step
+        if np.abs(step).max() < ENOUGH:
+            break
     plain = weights[:-1] / width
     return plain, float(weights[-1] - plain @ mean)
 
 
-def left_out(cases: Mapping[str, Sequence[Case]]) -> dict[str, Numbers]:
-    """The probability of each case, by store, under a head that has not seen its author."""
-    scores = {name: np.zeros(len(some)) for name, some in cases.items()}
+def left_out(cases: Mapping[str, Sequence[Case]]) -> dict[str, list[Chosen]]:
+    """What a head that has not seen the author chooses in each case, by store."""
     fit = [case for name in ("alone", "fit") for case in cases[name]]
-    for author in sorted({case.author for case in fit}):
-        weights, bias = fitted([case for case in fit if case.author != author])
-        head = Head(tuple(weights.tolist()), bias, 0.0, 0.0)
-        for name, some in cases.items():
-            for place, case in enumerate(some):
-                if case.author == author:
-                    scores[name][place] = head.probability(case.features)
-    return scores
+    heads = {
+        author: fitted([case for case in fit if case.author != author])
+        for author in sorted({case.author for case in fit})
+    }
+    return {name: [chosen_in(case, *heads[case.author]) for case in some] for name, some in cases.items()}
 
 
-def least_of(cases: Sequence[Case], scores: Numbers, most: float, *, english: bool) -> float:
+def chosen_in(case: Case, weights: Numbers, bias: float) -> Chosen:
+    """The candidate that is most probable under a head."""
+    chances = 1 / (1 + np.exp(-np.clip(case.features @ weights + bias, -30, 30)))
+    best = int(chances.argmax())
+    right = bool(case.right[best])
+    return Chosen(float(chances[best]), right, bool(case.counts[best]) and not right)
+
+
+def least_of(cases: Sequence[Case], scores: Sequence[Chosen], most: float, *, english: bool) -> float:
     """The lowest probability at which wrong acts stay under the bound, in English or in the other languages."""
     kept = [place for place, case in enumerate(cases) if case.english is english]
     if not kept:
         return LOWEST
-    some, chances = [cases[place] for place in kept], scores[kept]
-    wrong = np.array([case.counts and not case.right for case in some])
+    some, chances = [cases[place] for place in kept], np.array([scores[place].probability for place in kept])
+    wrong = np.array([scores[place].wrong for place in kept])
     of, size = _numbered([case.story for case in some])
     whose, written = _numbered([case.author for case in some])
     enough = written >= 1 / most  # of fewer writes a single mistake is too large a share
@@ -369,7 +402,7 @@ def _numbered(names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64
     return numbers, np.bincount(numbers)
 
 
-def report(act: Act, store: str, cases: Sequence[Case], scores: Numbers, least: Mapping[str, float]) -> None:
+def report(act: Act, store: str, cases: Sequence[Case], scores: Sequence[Chosen], least: Mapping[str, float]) -> None:
     """Print, by author and language, the share of wanted acts done and of wrong acts among all writes."""
     groups = {author: [case.author == author for case in cases] for author in sorted({case.author for case in cases})}
     groups |= {
@@ -377,13 +410,14 @@ def report(act: Act, store: str, cases: Sequence[Case], scores: Numbers, least: 
         "other languages": [not case.english for case in cases],
         "all": [True] * len(cases),
     }
-    acts = [score >= least["english" if case.english else "other"] for case, score in zip(cases, scores, strict=True)]
+    bars = [least["english" if case.english else "other"] for case in cases]
     print(f"{act} from {least['english']:.2f} in English, {least['other']:.2f} in other languages; {store}")
     for name, members in groups.items():
-        rows = [(case, acted) for case, acted, of in zip(cases, acts, members, strict=True) if of]
-        done = sum(case.right and acted for case, acted in rows) / max(1, sum(case.wanted for case, _ in rows))
-        wrong = sum(case.counts and not case.right and acted for case, acted in rows) / max(1, len(rows))
-        print(f"    {name}: done {done:.3f}, wrong {wrong:.4f} of {len(rows)} writes")
+        wanted = sum(case.wanted for case, of in zip(cases, members, strict=True) if of)
+        acts = [one for one, bar, of in zip(scores, bars, members, strict=True) if of and one.probability >= bar]
+        done = sum(one.right for one in acts) / max(1, wanted)
+        wrong = sum(one.wrong for one in acts) / max(1, sum(members))
+        print(f"    {name}: done {done:.3f}, wrong {wrong:.4f} of {sum(members)} writes")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from training.material import cases
 from training.stories import CALIBRATING, TRAINING, stories
 from wellkept.core.gate.worth_keeping import is_small_talk
-from wellkept.core.judging.chatter import BUCKETS, ChatterHead, facts_of, letters_of
+from wellkept.core.judging.chatter import ChatterHead, facts_of
+from wellkept.core.judging.letters import BUCKETS, LetterWeights, letters_of
 from wellkept.core.text.forms import is_junk
 from wellkept.models.minilm import MiniLmEmbedder
 
@@ -243,8 +244,7 @@ def fitted(lines: Sequence[Lines], penalty: float) -> ChatterHead:
     return ChatterHead(
         tuple(shipped[: MiniLmEmbedder.dim]),
         tuple(shipped[MiniLmEmbedder.dim :]),
-        np.round(of_letters / unit).astype(np.int8).tolist(),
-        round(unit, 6),
+        LetterWeights(np.round(of_letters / unit).astype(np.int8).tolist(), round(unit, 6)),
         round(float(of_rows[-1] - by_width @ mean), DECIMALS),
         reject_at=2.0,
         low_at=2.0,
@@ -368,8 +368,8 @@ def _plain(head: ChatterHead) -> dict[str, object]:
         "bias": head.bias,
         "facts": list(head.facts),
         "vector": list(head.vector),
-        "step": head.step,
-        "letters": base64.b64encode(np.array(head.letters, dtype=np.int8).tobytes()).decode(),
+        "step": head.letters.step,
+        "letters": base64.b64encode(np.array(head.letters.weights, dtype=np.int8).tobytes()).decode(),
     }
 
 

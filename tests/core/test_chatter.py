@@ -11,8 +11,9 @@ import pytest
 from wellkept.core.gate.admit import judge
 from wellkept.core.gate.worth_keeping import LONGEST_CHATTER, LOW_IMPORTANCE, is_instruction, is_small_talk
 from wellkept.core.judging.calibration import IDENTITY
-from wellkept.core.judging.chatter import BUCKETS, Chatter, ChatterHead, facts_of, letters_of
+from wellkept.core.judging.chatter import Chatter, ChatterHead, facts_of
 from wellkept.core.judging.evidence import Evidence, Moment
+from wellkept.core.judging.letters import BUCKETS, LetterWeights, letters_of
 from wellkept.policy import PRESETS, Policy
 from wellkept.types import ImportedMemory, NewMemory
 
@@ -113,22 +114,14 @@ def test_an_imported_text_is_weighed_like_any_other():
 )
 def test_the_probability_is_rounded_and_bounded(bias, weight, probability):
     count = len(facts_of("a"))
-    head = ChatterHead((weight, 0.0), (0.0,) * count, [0] * BUCKETS, 1.0, bias, 0.9, 0.6)
+    head = ChatterHead((weight, 0.0), (0.0,) * count, LetterWeights([0] * BUCKETS, 1.0), bias, 0.9, 0.6)
     assert head.probability("a", np.array([1.0, 0.0], dtype=np.float32)) == probability
-
-
-@pytest.mark.parametrize(
-    ("text", "groups"),
-    [("", 0), ("a", 3), ("ab", 6), ("a b", 7), ("茶", 3), ("aaaa", 9), ("\ud800", 3)],
-)
-def test_the_letters_of_a_text_are_its_groups_and_pairs_of_words(text, groups):
-    assert len(letters_of(text)) == groups
 
 
 def test_the_weights_of_letters_count_by_the_root_of_their_number():
     count, groups = len(facts_of("a")), letters_of("off to lunch")
     letters = [3 if group in groups else 0 for group in range(BUCKETS)]
-    head = ChatterHead((0.0,), (0.0,) * count, letters, 0.1, 0.0, 0.9, 0.6)
+    head = ChatterHead((0.0,), (0.0,) * count, LetterWeights(letters, 0.1), 0.0, 0.9, 0.6)
     expected = 1 / (1 + np.exp(-0.3 * len(groups) ** 0.5))
     assert head.probability("off to lunch", np.zeros(1, dtype=np.float32)) == pytest.approx(expected, abs=1e-4)
 

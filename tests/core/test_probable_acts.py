@@ -10,7 +10,8 @@ import pytest
 from wellkept.core.gate.admit import judge, settle
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.evidence import Evidence, Moment
-from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Act, Head, Read, best_for, features_of
+from wellkept.core.judging.letters import BUCKETS, ChangeCues, LetterWeights, letters_of
+from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Act, Head, Read, chances_of, features_of
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, ConflictChange, Memory, MemoryChange, NewMemory, Opinion
@@ -231,15 +232,22 @@ def test_what_more_probably_outdates_a_memory_restates_none():
 
 def test_the_features_of_a_list_are_as_many_as_the_weights_and_see_the_others():
     read = [Read("Rent is 900 euros.", 0.8, SAME), Read("Ana pays 40 for heating.", 0.6, APART)]
-    alone, beside = (
-        features_of("fold", "The flat costs 900.", read[:1], 0),
-        features_of("fold", "The flat costs 900.", read, 0),
-    )
-    assert len(alone) == len(beside) == FEATURES["fold"]
-    assert len(features_of("mark", "The flat costs 900.", read, 0)) == FEATURES["mark"]
-    assert alone != beside
-    assert (best_for("fold", read, (0, 1)), best_for("mark", read, (0, 1))) == (0, 0)
-    assert best_for("fold", read, (1,)) == 1
+    [alone], beside = (features_of("fold", "The flat costs 900.", some) for some in (read[:1], read))
+    assert [len(features) for features in (alone, *beside)] == [FEATURES["fold"]] * 3
+    assert {len(features) for features in features_of("mark", "The flat costs 900.", read)} == {FEATURES["mark"]}
+    assert alone != beside[0]
+
+
+def test_letters_tell_the_candidate_that_looks_most_like_a_change():
+    letters = letters_of("Rent is 900 euros.")
+    gone = LetterWeights([int(group in letters) for group in range(BUCKETS)], 1.0)
+    none = LetterWeights([0] * BUCKETS, 1.0)
+    cues = ChangeCues(none, none, none, gone, none, 0.0)
+    read = [Read("Ana pays 40 for heating.", 0.6, APART), Read("Rent is 900 euros.", 0.6, APART)]
+    weights = tuple(float(place == FEATURES["mark"] - 2) for place in range(FEATURES["mark"]))
+    less, more = chances_of(Head(weights, 0.0, 0.5, 0.5, cues), "mark", "The flat costs 700.", read)
+    assert less < 0.5 < more
+    assert chances_of(Head(weights, 0.0, 0.5, 0.5), "mark", "The flat costs 700.", read) == (0.5, 0.5)
 
 
 def told_again(*found, heads=None, said=None, **options):

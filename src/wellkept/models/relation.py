@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wellkept.models.relation_reading import LoadedModel
 
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
-CARD_SHA256 = "0b6f96ed9daa2ccf77553d7900a0f4312258b6a7dcf3cc0458f615fa5b86c283"
+CARD_SHA256 = "7821ebdd521882595efe10bd144f85f436e6422ffcf015590ca96e8fefebc241"
 FITTED_SHA256 = "a0179d169e0f3b3837c56090a6e0892fbbc4747ceafbb1484d4e91ad0f0ccdfa"
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
@@ -149,12 +149,14 @@ def fitted(settings: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=16)
 def _bounds(folder: Path, risk: Risk) -> Bounds:
+    from wellkept.core.judging.letters import ChangeCues
     from wellkept.core.judging.list_head import Head
     from wellkept.core.judging.risk_bounds import Bounds
 
     settings = _settings(folder)
+    cues = ChangeCues.of(settings["cues"])
     heads = {
-        act: Head(tuple(head["weights"]), head["bias"], **head["least"][risk])
+        act: Head(tuple(head["weights"]), head["bias"], **head["least"][risk], cues=cues)
         for act, head in settings.get("heads", {}).items()
     }
     return Bounds(**settings["bounds"][risk], fold=heads.get("fold"), mark=heads.get("mark"))

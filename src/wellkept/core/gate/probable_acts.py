@@ -14,14 +14,14 @@ from wellkept.core.differences.find import differences
 from wellkept.core.differences.tense_and_modality import told_as_done
 from wellkept.core.judging.compare import SOFT, compare, is_changed
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_outdate, may_restate
-from wellkept.core.judging.list_head import Act, Head, Read, best_for, features_of
+from wellkept.core.judging.list_head import Act, Head, Read, chances_of
 from wellkept.core.judging.what_to_ask import text_to_read
 from wellkept.core.reading.chat_turns import is_turn
 from wellkept.types import Candidate, Chance, DifferenceKind, Memory, NewMemory
 
 MAY_RESTATE_AT = 0.5
 """Least probability of a restatement at which recall shows only one of the two texts."""
-MAY_UPDATE_AT = 0.2
+MAY_UPDATE_AT = 0.1
 """Least probability of an update at which recall puts the newer text before the older."""
 May: TypeAlias = Callable[[NewMemory, Memory, Memory, Moment], bool]
 """Whether an act may concern a memory: the new text, the row that was read, and the memory that it stands for."""
@@ -87,9 +87,8 @@ def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tup
     head = evidence.bounds.mark
     if moment.policy.for_kind(new.kind).updates == "list" or head is None or is_turn(new.content):
         return ()
-    found = _Listed.of("mark", new, evidence, moment)
-    chances = ((found.rows[place], found.chance(head, place)) for place in found.places)
-    return tuple({hit.memory.id: hit.memory for (hit, _), chance in chances if chance >= MAY_UPDATE_AT}.values())
+    chances = _Listed.of("mark", new, evidence, moment).chances(head)
+    return tuple({memory.id: memory for memory, chance in chances if chance >= MAY_UPDATE_AT}.values())
 
 
 def chances(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Chance, ...]:
@@ -104,13 +103,13 @@ def chances(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Chance,
     found = {hit.memory.id: Chance(hit.memory.id, 0.0, 0.0) for hit, _ in _read(evidence) if _is_current(hit.memory)}
     fold, mark = evidence.bounds.fold, evidence.bounds.mark
     if fold is not None and policy.repeats == "fold":
-        for memory_id, chance in _Listed.of("fold", new, evidence, moment, may=may_restate).chances(fold):
-            one = found[memory_id]
-            found[memory_id] = replace(one, repeats=max(one.repeats, chance))
+        for memory, chance in _Listed.of("fold", new, evidence, moment, may=may_restate).chances(fold):
+            one = found[memory.id]
+            found[memory.id] = replace(one, repeats=max(one.repeats, chance))
     if mark is not None and policy.updates != "list":
-        for memory_id, chance in _Listed.of("mark", new, evidence, moment, may=may_outdate).chances(mark):
-            one = found[memory_id]
-            found[memory_id] = replace(one, replaces=max(one.replaces, chance))
+        for memory, chance in _Listed.of("mark", new, evidence, moment, may=may_outdate).chances(mark):
+            one = found[memory.id]
+            found[memory.id] = replace(one, replaces=max(one.replaces, chance))
     return tuple(sorted(found.values(), key=lambda one: (-max(one.repeats, one.replaces), one.memory_id)))
 
 
@@ -135,11 +134,11 @@ def _probable(
     if head is None:
         return None
     found = _Listed.of(act, new, evidence, moment, may)
-    if not found.places:
+    chances = found.by_place(head)
+    if not chances:
         return None
-    place = best_for(act, found.read, found.places)
-    probability = found.chance(head, place)
-    if probability < (head.least(new.content) if at is None else at):
+    place = max(chances, key=lambda place: (chances[place], found.read[place].cosine, -place))
+    if chances[place] < (head.least(new.content) if at is None else at):
         return None
     hit, row = found.rows[place]
     calibration = evidence.calibration
@@ -151,7 +150,7 @@ def _probable(
         opinion=evidence.opinions[row.id],
         opposites=moment.policy.opposites,
     )
-    return Probable(Judged(hit, comparison), row, probability)
+    return Probable(Judged(hit, comparison), row, chances[place])
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +187,16 @@ class _Listed:
         places = (place for place, (hit, row) in enumerate(rows) if may(new, row, hit.memory, moment))
         return cls(act, new.content, rows, tuple(read), tuple(places))
 
-    def chances(self, head: Head) -> Iterator[tuple[str, float]]:
+    def chances(self, head: Head) -> Iterator[tuple[Memory, float]]:
         """For each candidate that the act may concern, the memory that it stands for and the probability."""
-        return ((self.rows[place][0].memory.id, self.chance(head, place)) for place in self.places)
+        return ((self.rows[place][0].memory, chance) for place, chance in self.by_place(head).items())
 
-    def chance(self, head: Head, place: int) -> float:
-        """The probability that the act concerns this candidate."""
-        return head.probability(features_of(self.act, self.new, self.read, place))
+    def by_place(self, head: Head) -> dict[int, float]:
+        """The probability that the act concerns each candidate that it may concern."""
+        if not self.places:
+            return {}
+        chances = chances_of(head, self.act, self.new, self.read)
+        return {place: chances[place] for place in self.places}
 
 
 def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:

@@ -7,19 +7,15 @@ belong to one embedder and ship with it; with another embedder there is no such 
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, fsum, log1p, sqrt
+from math import exp, fsum, log1p
 from typing import Any, Self
-from zlib import crc32
 
+from wellkept.core.judging.letters import LetterWeights, letters_of
 from wellkept.types import Vector
 
 _DECIMALS = 4
-BUCKETS = 1 << 14
-"""Groups of letters share this many weights."""
-_SHORTEST_GROUP, _LONGEST_GROUP = 2, 4
 _QUESTIONS = ("?", "\uff1f", "\u061f", "\u037e")
 _ENDS = (".", "\u3002", "\u0964")
 _WIDE = 2.5
@@ -48,8 +44,7 @@ class ChatterHead:
     Attributes:
         vector: One weight for each component of the sentence vector.
         facts: One weight for each fact of `facts_of`.
-        letters: One weight for each of `BUCKETS` groups of letters, -128 to 127, in units of `step`.
-        step: Unit of these weights.
+        letters: The weights of groups of letters.
         bias: The constant term.
         reject_at: Least probability at which a text is rejected.
         low_at: Least probability at which a text is stored with low importance.
@@ -57,8 +52,7 @@ class ChatterHead:
 
     vector: tuple[float, ...]
     facts: tuple[float, ...]
-    letters: Sequence[int]
-    step: float
+    letters: LetterWeights
     bias: float
     reject_at: float
     low_at: float
@@ -66,12 +60,10 @@ class ChatterHead:
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Self:
         """The head from its JSON object."""
-        letters = memoryview(b64decode(plain["letters"])).cast("b")
         return cls(
             tuple(plain["vector"]),
             tuple(plain["facts"]),
-            letters,
-            plain["step"],
+            LetterWeights.of(plain["letters"], plain["step"]),
             plain["bias"],
             plain["reject_at"],
             plain["low_at"],
@@ -92,8 +84,7 @@ class ChatterHead:
         """
         terms = [weight * value for weight, value in zip(self.vector, vector.tolist(), strict=True)]
         terms += [weight * value for weight, value in zip(self.facts, facts_of(text), strict=True)]
-        groups = letters_of(text)
-        terms.append(self.step * sum(self.letters[group] for group in groups) / sqrt(max(1, len(groups))))
+        terms.append(self.letters.sum(letters_of(text)))
         total = self.bias + fsum(terms)
         return round(1.0 / (1.0 + exp(-max(-30.0, min(30.0, total)))), _DECIMALS)
 
@@ -130,24 +121,6 @@ def facts_of(text: str) -> tuple[float, ...]:
         float(plain[:1] in ("(", "[", "*")),
         float(any("\u2600" <= sign <= "\u27bf" or sign >= "\U0001f300" for sign in plain)),
     )
-
-
-def letters_of(text: str) -> frozenset[int]:
-    """The buckets of a text: its groups of 2 to 4 letters, with the edges of words, and its pairs of words.
-
-    None of it depends on a language. The hash is CRC-32, which is the same everywhere.
-
-    Example:
-        >>> letters_of("Tea at four") == letters_of("tea  at FOUR")
-        True
-    """
-    words = text.casefold().split()
-    groups = {f"{first} {second}" for first, second in zip(words, words[1:], strict=False)}
-    for word in words:
-        framed = f" {word} "
-        for length in range(_SHORTEST_GROUP, _LONGEST_GROUP + 1):
-            groups.update(framed[at : at + length] for at in range(max(1, len(framed) - length + 1)))
-    return frozenset(crc32(group.encode("utf-8", "surrogatepass")) % BUCKETS for group in groups)
 
 
 def _is_wide(sign: str) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import exp, log, log1p
 from typing import Literal, TypeAlias
 
+from wellkept.core.judging.letters import ChangeCues
 from wellkept.core.reading.language_detection import is_english
 from wellkept.core.text.forms import search_terms
 from wellkept.core.text.text_cache import MIB, remembered
@@ -20,7 +21,7 @@ from wellkept.types import Opinion
 
 Act: TypeAlias = Literal["fold", "mark"]
 
-FEATURES = {"fold": 42, "mark": 32}
+FEATURES = {"fold": 45, "mark": 35}
 """Number of features of a candidate, by act."""
 ODDS_OF_THE_ACT = 5
 """Place of the log-odds of the act's own probability among them."""
@@ -81,12 +82,14 @@ class Head:
         bias: The constant term.
         english: Least probability to act on an English text.
         other: Least probability to act on a text in another language.
+        cues: Weights of letters that make three of the features; without them these are 0.
     """
 
     weights: tuple[float, ...]
     bias: float
     english: float
     other: float
+    cues: ChangeCues | None = None
 
     def least(self, text: str) -> float:
         """The least probability to act on this text."""
@@ -98,32 +101,46 @@ class Head:
         return round(1.0 / (1.0 + exp(-max(-30.0, min(30.0, total)))), 4)
 
 
-def best_for(act: Act, read: Sequence[Read], places: Sequence[int]) -> int:
-    """The position of the candidate that the act would concern: the one of the largest probability.
+def chances_of(head: Head, act: Act, new: str, read: Sequence[Read]) -> tuple[float, ...]:
+    """The probability that the act concerns each candidate, by a head.
 
     Args:
+        head: The head of the act.
         act: The act.
-        read: The candidates.
-        places: Positions of those that the act may concern; at least one.
+        new: The new text.
+        read: All candidates that the model has read.
     """
-    return max(places, key=lambda place: (_wanted(act, read[place].listed), read[place].cosine, -place))
+    return tuple(head.probability(features) for features in features_of(act, new, read, head.cues))
 
 
-def features_of(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[float, ...]:
-    """What the head sees of one candidate and of the others in its list.
+def features_of(
+    act: Act, new: str, read: Sequence[Read], cues: ChangeCues | None = None
+) -> tuple[tuple[float, ...], ...]:
+    """What the head sees of each candidate and of the others in its list.
 
     Args:
         act: The act.
         new: The new text.
         read: All candidates that the model has read.
-        place: Position of the candidate that the act would concern.
+        cues: Weights of letters.
 
     Returns:
-        Log-odds of the opinion and of the act; the cosine and its distance to the nearest and to the next; the largest
-        log-odds among the others and in the whole list; shares of common words; counts of common and differing
-        numbers and names; lengths. To fold also the probabilities themselves and their distance to the others'. Last
-        the log-odds of the candidate read alone.
+        For each candidate: log-odds of the opinion and of the act; the cosine and its distance to the nearest and to
+        the next; the largest log-odds among the others and in the whole list; shares of common words; counts of common
+        and differing numbers and names; lengths. To fold also the probabilities themselves and their distance to the
+        others'. Then the log-odds of the candidate read alone. Last the letters: how much the pair looks like a change,
+        and how much more than the others; how much the new text sounds like one.
     """
+    news = cues.of_text(new) if cues else 0.0
+    changes = [cues.of_pair(new, item.text) if cues else 0.0 for item in read]
+    found = []
+    for place, change in enumerate(changes):
+        beyond = max((other for at, other in enumerate(changes) if at != place), default=0.0)
+        found.append((*_seen(act, new, read, place), change, change - beyond, news))
+    return tuple(found)
+
+
+def _seen(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[float, ...]:
     found = read[place]
     others = [item for at, item in enumerate(read) if at != place]
     nearest = max(item.cosine for item in read)
