@@ -56,7 +56,7 @@ def test_a_file_of_the_needed_keys_makes_a_language() -> None:
         ({"grammar": {"rank": 9, "script": "latin", "cases": 1}}, "cases: expected true or false, found 1"),
         ({"events": {**SMALLEST["events"], "befor": "x"}}, "events: unknown key 'befor'"),
         ({"events": {**SMALLEST["events"], "shapes": {"pasts": "x"}}}, "shapes: unknown key 'pasts'"),
-        ({"events": {**SMALLEST["events"], "shapes": {"past": "("}}}, "shapes: not what is expected here"),
+        ({"events": {**SMALLEST["events"], "shapes": {"past": 1}}}, "shapes: expected a text, found 1"),
         ({"particles": {"mood": {"must": "must"}}}, "particles: unknown key 'mood'"),
         ({"particles": {"modality": {"ought": "ought"}}}, "particles.modality: unknown key 'ought'"),
         ({"conditions": {"when": ["when"]}}, "conditions: unknown key 'when'; known are exception, if, only, until"),
@@ -88,6 +88,18 @@ def test_every_language_has_the_words_that_each_sort_of_rule_needs() -> None:
         assert {group for entries in language.conditions.values() for _, group in entries} >= {"exception", "if"}, code
         assert language.particles.meanings and language.events.only, code
     assert len({language.grammar.rank for language in lexicon().languages.values()}) == len(lexicon().languages)
+
+
+def test_every_expression_of_every_language_is_right() -> None:
+    """They are compiled when they are first used, so nothing else would tell of a wrong one before."""
+    sources: list[str] = []
+    for language in lexicon().languages.values():
+        first = [pattern for pattern, *_ in (*language.rewritten, *language.inflections)]
+        found = [*first, *language.events.shapes.values(), *([language.runs] if language.runs else [])]
+        sources += [*(item.pattern for item in found), *language.describing_endings, *language.secret_names]
+    assert len(sources) > 50
+    for source in sources:
+        re.compile(source)
 
 
 def test_opposites_of_english_count_in_texts_of_every_language() -> None:

@@ -41,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
         if code == _INTERRUPTED:
             sys.stderr.write("Interrupted\n")
+        if arguments is None:
+            gc.freeze()  # the process ends: looking through all its objects for cycles takes long and frees nothing
         return flush_output(code)
 
 

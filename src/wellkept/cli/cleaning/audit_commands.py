@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,10 +100,9 @@ def audit(
 
 def _looked_at(source: Source, how: SourceOptions, run: Session) -> Audit:
     """Audit the source in a scratch store, with the configured models."""
-    from wellkept.cli.terminal.opening import open_store
+    from wellkept.cli.terminal.opening import open_scratch
 
-    settings = replace(run.settings, db="memory:")
-    with open_store(settings, writes=True, model=True, note=run.note) as scratch, run.progress("Auditing", None) as bar:
+    with open_scratch(run.settings) as scratch, run.progress("Auditing", None) as bar:
         return scratch.audit(
             how.rows(source, run),
             in_order=source.format.in_order,

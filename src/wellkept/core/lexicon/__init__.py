@@ -15,6 +15,7 @@ from functools import lru_cache
 from wellkept.core.lexicon.language import Antonymy, EventWords, Grammar, Language, Phrases, Script
 from wellkept.core.lexicon.language_files import LanguageFileError, language_codes, language_of_table
 from wellkept.core.lexicon.tables import raw_table
+from wellkept.patterns import pattern
 
 __all__ = (
     "Antonymy",
@@ -126,7 +127,7 @@ def lexicon() -> Lexicon:
         implied=frozenset(common["meanings"]["implied"].split()),
         durations=tuple(common["durations"]["symbols"].split()),
         strangers=strangers(common["strangers"], ranked),
-        strange_letters=re.compile(common["letters"]["strange"]),
+        strange_letters=pattern(common["letters"]["strange"]),
         secret_names=tuple(common["secrets"]["names"]),
         secret_verbs=frozenset(common["secrets"]["verbs"].split()),
         han=_han(common["han"]),

@@ -24,21 +24,23 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class English:
-    """The tables.
+    """The tables. Most words are never looked up, so that a line is split when it is.
 
     Attributes:
-        parents: Sense -> its hypernyms.
-        wholes: Sense -> the places that contain it.
-        senses: Word -> its senses with their frequency.
+        above: Of each sense its hypernyms and the places that contain it, as numbers.
+        words: Word -> its senses with their frequency, as text.
         opposites: Pair of words in alphabetical order -> grade.
         classes: Root sense -> name of its exclusive class.
     """
 
-    parents: tuple[tuple[int, ...], ...]
-    wholes: dict[int, tuple[int, ...]]
-    senses: dict[str, tuple[tuple[str, int, int], ...]]
+    above: list[str]
+    words: dict[str, str]
     opposites: dict[tuple[str, str], Antonymy]
     classes: dict[int, str]
+
+    def senses(self, word: str) -> list[tuple[str, int, int]]:
+        """Part of speech, number and frequency of each sense of a word."""
+        return [_sense(text) for text in self.words.get(word, "").split()]
 
 
 @lru_cache(maxsize=1)
@@ -46,23 +48,14 @@ def english() -> English:
     """The tables, read on the first call."""
     packed = files(__package__).joinpath("wordnet.txt.gz").read_bytes()
     blocks = gzip.decompress(packed).decode("utf-8").split("\n-\n")
-    parents: list[tuple[int, ...]] = []
-    wholes: dict[int, tuple[int, ...]] = {}
-    for number, line in enumerate(blocks[0].split("\n")):
-        above, _, around = line.partition("#")
-        parents.append(tuple(map(int, above.split())))
-        if around:
-            wholes[number] = tuple(map(int, around.split()))
-    words = dict(line.split("\t") for line in blocks[1].split("\n"))
     opposites: dict[tuple[str, str], Antonymy] = {}
     for line in blocks[2].split("\n"):
         grade, first, second = line.split(" ")
         opposites[first, second] = "state" if grade == "state" else "weak"
     roots = (line.split() for line in blocks[3].splitlines())
     return English(
-        parents=tuple(parents),
-        wholes=wholes,
-        senses={word: tuple(map(_sense, listed.split(" "))) for word, listed in words.items()},
+        above=blocks[0].replace("#", " ").split("\n"),
+        words=dict(line.split("\t") for line in blocks[1].split("\n")),
         opposites=opposites,
         classes={int(root): name for name, *listed in roots for root in listed},
     )
@@ -109,7 +102,7 @@ def same_by_another_name(first: str, second: str) -> bool:
 
 
 def _main(word: str) -> tuple[str, int] | None:
-    senses = english().senses.get(word, ())
+    senses = english().senses(word)
     total = sum(count for *_, count in senses)
     if total < 2:
         return None
@@ -131,7 +124,7 @@ def _near(first: str, second: str) -> bool:
 
 
 def _numbers(word: str) -> frozenset[int]:
-    return frozenset(number for _, number, _ in english().senses.get(word, ()))
+    return frozenset(number for _, number, _ in english().senses(word))
 
 
 def _above(numbers: frozenset[int]) -> frozenset[int]:
@@ -140,7 +133,7 @@ def _above(numbers: frozenset[int]) -> frozenset[int]:
     found: set[int] = set()
     fresh = set(numbers)
     while fresh:
-        above = {p for number in fresh for p in (*table.parents[number], *table.wholes.get(number, ()))}
+        above = {int(number) for one in fresh for number in table.above[one].split()}
         fresh = above - found
         found |= fresh
     return frozenset(found)
@@ -156,7 +149,7 @@ def _classes(word: str) -> frozenset[str]:
     table = english()
     found: set[str] = set()
     for base, ending in forms(word):
-        nouns = [number for part, number, _ in table.senses.get(base, ()) if part == "n"]
+        nouns = [number for part, number, _ in table.senses(base) if part == "n"]
         if nouns and ending in ("", "s"):
             found.update(table.classes[n] for n in _above(frozenset(nouns[:1])) if n in table.classes)
             break

@@ -116,7 +116,7 @@ class Grammar:
         return self.script not in ("han", "kana")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EventWords:
     """The words that show when events happen, and what "only" limits.
 
@@ -217,9 +217,9 @@ class Particles:
     roles: Words = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Language:
-    """The data of one language; all sets contain lower-case words.
+    """The data of one language; all sets contain lower-case words. There is one object of each.
 
     Attributes:
         code: The name of its file.

@@ -10,6 +10,7 @@ from typing import Any
 
 from wellkept.core.lexicon.language import Antonymy, EventWords, Grammar, Language, Meanings, Particles
 from wellkept.core.lexicon.tables import table_names
+from wellkept.patterns import pattern
 
 _DERIVED = ("code", "markers", "runs")
 _CLASSES = ("exception", "if", "until", "only")
@@ -84,7 +85,7 @@ def _value(item: Field[Any], written: Any, place: str) -> Any:
         return _READERS[str(item.type)](written)
     except LanguageFileError as error:
         raise LanguageFileError(f"{place}: {item.name}: {error}") from None
-    except (TypeError, ValueError, ArithmeticError, AttributeError, re.error) as error:
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise LanguageFileError(f"{place}: {item.name}: not what is expected here: {error}") from error
 
 
@@ -179,19 +180,15 @@ def _script(written: Any) -> str:
 
 def _shapes(written: Any) -> dict[str, re.Pattern[str]]:
     _closed(written, _SHAPES, "shapes")
-    return {shape: re.compile(_text(pattern)) for shape, pattern in written.items()}
+    return {shape: pattern(_text(source)) for shape, source in written.items()}
 
 
 def _rewritings(written: Any) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(_text(pattern)), _text(other)) for pattern, other in written)
-
-
-def _sources(written: Any) -> tuple[str, ...]:
-    return tuple(re.compile(source).pattern for source in _texts(written))
+    return tuple((pattern(_text(source)), _text(other)) for source, other in written)
 
 
 def _inflections(written: Any) -> tuple[tuple[re.Pattern[str], str, str], ...]:
-    return tuple((re.compile(_text(pattern)), _text(form), _text(ending)) for pattern, form, ending in written)
+    return tuple((pattern(_text(source)), _text(form), _text(ending)) for source, form, ending in written)
 
 
 def _particles(written: Any) -> Particles:
@@ -244,7 +241,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "Shapes": _shapes,
     "Rewritings": _rewritings,
     "Listed": lambda written: tuple(_texts(written)),
-    "Sources": _sources,
+    "Sources": lambda written: tuple(_texts(written)),
     "Inflections": _inflections,
     "Antonyms": _antonyms,
     "Grammar": lambda written: Grammar(**_read(Grammar, written, "grammar")),
@@ -270,4 +267,4 @@ def _runs(raw: Mapping[str, Any]) -> re.Pattern[str]:
         entries.update(names)
     entries.update(raw.get("times", ()))
     ordered = sorted(entries, key=lambda entry: (-len(entry), entry))
-    return re.compile("|".join(map(re.escape, ordered)) + "|.", re.DOTALL)
+    return pattern("|".join(map(re.escape, ordered)) + "|.", re.DOTALL)

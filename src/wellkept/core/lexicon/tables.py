@@ -6,7 +6,6 @@ and size of the source, and writes none where it may not: a table here is a modu
 
 from __future__ import annotations
 
-import tomllib
 from importlib.machinery import SourceFileLoader
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -22,6 +21,8 @@ class _TomlLoader(SourceFileLoader):
 
     def source_to_code(self, data: Any, path: Any, *, _optimization: int = -1) -> CodeType:  # type: ignore[override]
         """The bytecode of a file's content."""
+        import tomllib  # a short command finds all files compiled
+
         table = tomllib.loads(bytes(data).decode("utf-8"))
         return compile(f"{_TABLE} = {table!r}", path, "exec", dont_inherit=True, optimize=_optimization)
 

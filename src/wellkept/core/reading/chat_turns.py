@@ -51,7 +51,7 @@ def speaker(text: str) -> str:
         return lower
     words = _words(rest)
     if language.grammar.wordnet:
-        return lower if len(words) > 1 and not any(word in english().senses for word in lower.split()) else ""
+        return lower if len(words) > 1 and not any(word in english().words for word in lower.split()) else ""
     return lower if language.events.persons & set(words if language.grammar.spaced else rest) else ""
 
 

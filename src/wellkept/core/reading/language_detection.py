@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from functools import lru_cache
 
 from wellkept.core.lexicon import Language, lexicon
 from wellkept.core.text.forms import UNSPACED, fold
 from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.patterns import pattern
 
-_PLAIN_WORD = re.compile(r"[^\W\d_]+")
-_RUN = re.compile(f"[{UNSPACED}]")
-_KANA = re.compile("[\u3041-\u30ff]")
-_HAN_KANA = re.compile("[\u3005\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
-_KNOWN_SCRIPT = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0400-\u04ff]")
-_CODE = re.compile(r"[_{}<>=|;$\\]|::|\w[./]\w|\(\)|\d")
+_PLAIN_WORD = pattern(r"[^\W\d_]+")
+_RUN = pattern(f"[{UNSPACED}]")
+_KANA = pattern("[\u3041-\u30ff]")
+_HAN_KANA = pattern("[\u3005\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
+_CYRILLIC = pattern("[\u0400-\u04ff]")
+_KNOWN_SCRIPT = pattern("[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0400-\u04ff]")
+_CODE = pattern(r"[_{}<>=|;$\\]|::|\w[./]\w|\(\)|\d")
 _SHORT = 3
 """Most words of a text that is too short to decide whether its language is known."""
 _HEAD = 2000

@@ -16,6 +16,7 @@ from wellkept.core.lexicon import in_all_languages
 from wellkept.core.text.lookalikes import one_script
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidText
+from wellkept.patterns import pattern
 
 EMBED_LIMIT = 30_000
 """Most characters of a text that are embedded."""
@@ -24,53 +25,51 @@ MAX_TERMS = 4096
 MAX_TERM_LENGTH = 64
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4\u2032\uff07", "'"))
-_SUPERSCRIPT = re.compile("([\u207a\u207b\u2212+-]?)([\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207f]+)")
-_SUBSCRIPT_AFTER_DIGIT = re.compile("(?<=\\d)(?=[\u2080-\u2089])")
-_COMPAT_NUMBER = re.compile(
-    "[\u00bc-\u00be\u2150-\u215f\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u2116\u2122\u2120]"
-)
-_TAGS = re.compile("(\U0001f3f4[\U000e0020-\U000e007f]+)|[\U000e0000-\U000e0fff]+")
+_SUPERSCRIPT = pattern("([\u207a\u207b\u2212+-]?)([\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207f]+)")
+_SUBSCRIPT_AFTER_DIGIT = pattern("(?<=\\d)(?=[\u2080-\u2089])")
+_COMPAT_NUMBER = pattern("[\u00bc-\u00be\u2150-\u215f\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u2116\u2122\u2120]")
+_TAGS = pattern("(\U0001f3f4[\U000e0020-\U000e007f]+)|[\U000e0000-\U000e0fff]+")
 """Tag characters spell flag names after a black flag; elsewhere they are hidden text."""
-_INVISIBLE = re.compile(
+_INVISIBLE = pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
 )
-_STRAY_JOINER = re.compile(r"(?<!\S)[\u200c\u200d]+|(?<![\u200c\u200d])[\u200c\u200d]++(?!\S)")
-_IDLE_JOINER = re.compile(
+_STRAY_JOINER = pattern(r"(?<!\S)[\u200c\u200d]+|(?<![\u200c\u200d])[\u200c\u200d]++(?!\S)")
+_IDLE_JOINER = pattern(
     "(?<=[!-\u00a8\u00aa-\u00ad\u00af-\u05ff\u10a0-\u11ff\u1e00-\u1fff\u2010-\u203b\u2c60-\u2c7f\u2e80-\ua4cf"
     "\ua720-\ua7ff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff])[\u200c\u200d]+"
 )
 """Joiners shape Arabic and Indic letters and combine emoji; after letters of these scripts they have no effect."""
-_UNIT = re.compile(
+_UNIT = pattern(
     r"\d(\s?)(?=[^\W\d_]{1,7}+(?![^\W_]))(?:([yYzZafpPnu\u03bcmcdhkKMgGtTeE]i?)?"
     r"((?i:hz|pa|wh|ah|ev|bq|gy|sv|mol|bar|bit|ohm|cal|lm|lx)|[\u03a9\u03c9bBsSgmMlLtTwWvVaAjJnNfFhHcCkK])"
     r"|([mMgGtTpPkK]))(?=(?:/s|ps|h)?(?![^\W_]))"
 )
 """A unit after a digit; the lookahead skips digits that no short word follows."""
-_FLAG = re.compile(r"-(?<![^\W_]-)(?<!--)[A-Za-z](?![\w-])")
-_CASED = re.compile(f"(?P<flag>{_FLAG.pattern})|(?P<unit>{_UNIT.pattern})")
+_FLAG = pattern(r"-(?<![^\W_]-)(?<!--)[A-Za-z](?![\w-])")
+_CASED = pattern(f"(?P<flag>{_FLAG.pattern})|(?P<unit>{_UNIT.pattern})")
 _CASED_PREFIXES = frozenset("mMpPyYzZ")
 _CASED_UNITS = frozenset("bBsS")
-_BULLET = re.compile(r"^[ \t]*\*[ \t]+", re.MULTILINE)
-_QUOTE = re.compile('["\u201c\u201d]')
-_MARKS_AT_END = re.compile(r"(?:(?<=\S)\s)?+(?<![!?\u061f])([!?\u061f]++)(?!\S)")
-_MARKUP = re.compile(
+_BULLET = pattern(r"^[ \t]*\*[ \t]+", re.MULTILINE)
+_QUOTE = pattern('["\u201c\u201d]')
+_MARKS_AT_END = pattern(r"(?:(?<=\S)\s)?+(?<![!?\u061f])([!?\u061f]++)(?!\S)")
+_MARKUP = pattern(
     r"[`\"\u00ab\u00bb\u201c-\u201f\u2039\u203a\u3008-\u3011()\[\]{}]"
     r"|(?<![^\W_])\*{1,3}(?=[^\s*`);,])(?!\.)|(?<=[^\s*])\*{2,3}(?![^\W_])"
 )
-_PERCENT_GAP = re.compile(r"(?<=\d)\s+(?=[%\u2030])")
-_NOT_WORD = re.compile(r"[^\w\s]|_")
-_SIGNS = re.compile(r"[^\w\s]|_+")
-_NON_CHARACTERS = re.compile(
+_PERCENT_GAP = pattern(r"(?<=\d)\s+(?=[%\u2030])")
+_NOT_WORD = pattern(r"[^\w\s]|_")
+_SIGNS = pattern(r"[^\w\s]|_+")
+_NON_CHARACTERS = pattern(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef]|[\ufffe\uffff"
     + "".join(chr(plane * 0x10000 + 0xFFFE) + chr(plane * 0x10000 + 0xFFFF) for plane in range(1, 17))
     + "]"
 )
-_LINE_END = re.compile("[\t\n\r\u2028\u2029]")
-_REPEATED = re.compile(r"(.)\1{10,}", re.DOTALL)
+_LINE_END = pattern("[\t\n\r\u2028\u2029]")
+_REPEATED = pattern(r"(.)\1{10,}", re.DOTALL)
 _ALWAYS_KEPT = frozenset("%\u2030\u2031&\u00a7\u2033\u00b6")
 _JOINERS = frozenset("\u200c\u200d")
-_OPENING_QUOTE = re.compile(r"(?<![\w'])'(?=\w)")
+_OPENING_QUOTE = pattern(r"(?<![\w'])'(?=\w)")
 _DISSENT = frozenset(
     "\U0001f44e\U0001f621\U0001f620\U0001f92c\U0001f645\U0001f622\U0001f62d\U0001f61e\U0001f624\U0001f494\u274c\u26d4\U0001f6ab"
 )
@@ -223,8 +222,8 @@ def _wordy(text: str, at: int) -> bool:
 
 
 _BETWEEN_WORDS = frozenset("-'\u00b7\u05be\u05f3\u05f4\u2010\u2011\u301c*")
-_CLOSING_EMPHASIS = re.compile(r"[^\W_]_(?!\w)")
-_OPENING_RUN = re.compile(r"[-./_*]{0,8}[^\W_]")
+_CLOSING_EMPHASIS = pattern(r"[^\W_]_(?!\w)")
+_OPENING_RUN = pattern(r"[-./_*]{0,8}[^\W_]")
 
 
 def _carries_meaning(char: str, text: str, at: int) -> bool:
@@ -379,12 +378,12 @@ UNSPACED = (
     "\u3005\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U000323af"
 )
-_TERM = re.compile(rf"(?P<run>[{UNSPACED}]+)|(?P<chunk>[^\W{UNSPACED}](?:[^\s{UNSPACED}]*[^\s{UNSPACED}])?)")
-_SPLIT = re.compile(r"[^\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff]+")
-_CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
-_LATIN_MARKS = re.compile("[\u0300-\u0305\u0307-\u036f]")
+_TERM = pattern(rf"(?P<run>[{UNSPACED}]+)|(?P<chunk>[^\W{UNSPACED}](?:[^\s{UNSPACED}]*[^\s{UNSPACED}])?)")
+_SPLIT = pattern(r"[^\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff]+")
+_CAMEL = pattern(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+_LATIN_MARKS = pattern("[\u0300-\u0305\u0307-\u036f]")
 _PIECE = 1 << 16
-_BEFORE_A_WORD = re.compile(r" (?=[A-Za-z])")
+_BEFORE_A_WORD = pattern(r" (?=[A-Za-z])")
 """Nothing that a rule of `fold` looks at reaches across such a space."""
 _SPECIAL_NAMES = {"c++": "cplusplus", "c#": "csharp", "f#": "fsharp", "g++": "gplusplus"}
 
@@ -453,7 +452,7 @@ def _fold_term(part: str) -> str:
 # Texts made of a memory
 
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_CONTROL = pattern("[\x00-\x1f\x7f-\x9f]")
 
 
 def excerpt(text: str, limit: int) -> str:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from wellkept.core.lexicon.tables import raw_table
+from wellkept.patterns import pattern
 
 _LATIN_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
-_LATIN = re.compile(f"[{_LATIN_LETTERS}]")
-_WORD = re.compile(r"[^\W\d_]+")
+_LATIN = pattern(f"[{_LATIN_LETTERS}]")
+_WORD = pattern(r"[^\W\d_]+")
 _MOSTLY = 2
 """A text is Latin if it has more than this many Latin letters per letter of the other script."""
 
@@ -84,6 +85,6 @@ def _scripts() -> tuple[_Script, ...]:
         own: dict[str, str] = {}
         for letter, latin in pairs.items():
             own.setdefault(latin, letter)
-        letters = re.compile(f"[{table['block']}]")
+        letters = pattern(f"[{table['block']}]")
         found.append(_Script(letters, pairs | inner, frozenset(inner), own))
     return tuple(found)
