@@ -166,7 +166,7 @@ def test_another_embedder_works_by_its_vectors(table: Desk) -> None:
     assert storage.search([1.0, 0.0, 0.0]) == []
 
 
-def test_what_cannot_be_kept_is_refused(table: Desk) -> None:
+def test_what_cannot_be_kept_is_refused_before_anything_is_saved(table: Desk) -> None:
     storage = WellkeptStorage(table.store)
     for wrong, error in (
         (record("  "), EmptyContent),
@@ -175,7 +175,7 @@ def test_what_cannot_be_kept_is_refused(table: Desk) -> None:
         (record("Tea.", "/" + "x" * 300), InvalidInput),
     ):
         with pytest.raises(error):
-            storage.save([wrong])
+            storage.save([record("Rice is in the cellar."), wrong])
     with pytest.raises(InvalidField, match="scope"):
         storage.memories(7)  # type: ignore[arg-type]
     assert storage.count() == 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wellkept.engine.base.inputs import new_memory
 from wellkept.errors import InvalidField
 from wellkept.integrations.common.namespaces import Labels, labels_of, name_of
 from wellkept.integrations.common.turns import query_of
@@ -74,20 +75,24 @@ class WellkeptStorage:
     # ------------------------------------------------------------------ writing
 
     def save(self, records: list[MemoryRecord]) -> None:
-        """Save records, each in a transaction of its own; one with a known id replaces the former.
+        """Save records; one with a known id replaces the former.
+
+        All are checked before the first is written. Then each is a transaction of its own, as each is compared with
+        those before it.
 
         Raises:
-            InvalidInput: A record cannot be kept; those before it are.
+            InvalidInput: A record cannot be kept; nothing is saved.
         """
         with self._writing:
-            for record in records:
-                self._save(record)
+            for space, record, fields in [self._checked(record) for record in records]:
+                self._save(space, record, fields)
 
     def update(self, record: MemoryRecord) -> None:
         """Replace the record of the same id; its former text stays in the history."""
         self.save([record])
 
-    def _save(self, record: MemoryRecord) -> None:
+    def _checked(self, record: MemoryRecord) -> tuple[KeyedRows, MemoryRecord, dict[str, Any]]:
+        """Where a record goes, and the fields of its memory."""
         space = self._of(_labels(record.scope, record))
         fields: dict[str, Any] = {
             "importance": record.importance,
@@ -95,6 +100,10 @@ class WellkeptStorage:
             "source": record.source or "",
             "metadata": self._metadata(record),
         }
+        new_memory(record.content, {"kind": self._kind, **fields}, space.memories._ctx.policy)
+        return space, record, fields
+
+    def _save(self, space: KeyedRows, record: MemoryRecord, fields: dict[str, Any]) -> None:
         rows = space.of(record.id)
         if rows:
             rewrite(space.memories, rows[-1], record.content, **fields)

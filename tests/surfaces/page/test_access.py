@@ -67,6 +67,14 @@ def test_a_cookie_of_another_program_does_not_hide_the_session(cookies: str) -> 
     assert session_name({"host": "127.0.0.1:8642", "cookie": cookies}) == "abc"
 
 
+def test_a_script_of_a_session_that_ended_is_led_to_sign_in(store: wellkept.MemoryStore, tokens: Tokens) -> None:
+    tokens.create(name="ci", namespaces=["acme"], scopes=["read"])
+    with browsing(store, tokens) as browser:
+        answer = browser.http.get("/page/memories?q=tea", headers={"HX-Request": "true"}, follow_redirects=False)
+        assert (answer.status_code, answer.text) == (401, "")
+        assert answer.headers["hx-redirect"] == "/page/login?next=%2Fpage%2Fmemories%3Fq%3Dtea"
+
+
 def test_one_token_cannot_end_the_sessions_of_another() -> None:
     sessions = Sessions()
     victim = sessions.enter("mine")

@@ -313,8 +313,12 @@ def test_long_work_shows_how_far_it_is_and_then_its_result(
     )
     assert "Comparing goes on" in browser.get("health").text
     assert browser.http.get(place.replace("ns=default", "ns=other")).status_code == 404
+    asked = {"HX-Request": "true"}
+    assert "hx-refresh" not in browser.http.get(place, headers=asked).headers
     goes_on.set()
     until = time.monotonic() + 60
+    while "hx-refresh" not in browser.http.get(place, headers=asked).headers and time.monotonic() < until:
+        time.sleep(0.02)
     while "Nothing has changed yet" not in (text := browser.http.get(place).text) and time.monotonic() < until:
         time.sleep(0.02)
     assert "Nothing has changed yet" in text

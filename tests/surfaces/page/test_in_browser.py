@@ -17,10 +17,12 @@ from surfaces.page.driver import CHROMEDRIVER, CHROMIUM, Driver, chromium
 from surfaces.page.visitors import ROOMS
 from surfaces.rest.serving import served
 from surfaces.serving.running import ROOT, surroundings
+from wellkept.engine.consolidation import planning
 from wellkept.errors import InvalidText
 from wellkept.server.access import Tokens
 from wellkept.server.access.owner import OwnerToken
 from wellkept.server.page import Sessions, with_page
+from wellkept.server.page.sessions import IDLE_SECONDS
 from wellkept.server.rest import create_app
 
 pytestmark = [
@@ -204,6 +206,47 @@ def test_search_answers_while_somebody_types(store: wellkept.MemoryStore, window
     window.wait("return document.querySelectorAll('.hit').length > 0")
     assert "Coffee is downstairs." in str(window.run("return document.querySelector('.hit').innerText"))
     assert "q=coffee" in str(window.run("return location.search"))
+
+
+def test_who_types_into_a_search_after_the_session_has_ended_signs_in_and_comes_back_to_it(
+    store: wellkept.MemoryStore, tmp_path: Path, windows: Callable[[], Driver]
+) -> None:
+    store.in_namespace("acme").remember("Pears are ripe.", kind="note")
+    now = [0.0]
+    tokens, sessions = Tokens(tmp_path / "tokens"), Sessions(clock=lambda: now[0])
+    secret = tokens.create(name="mara", namespaces=["acme"], scopes=["read"])[1]
+    with served(with_page(create_app(store, tokens=tokens), store, tokens=tokens, sessions=sessions)) as address:
+        fresh = windows()
+        fresh.go(f"{address}/page/enter?code={sessions.invite(secret)}")
+        fresh.go(f"{address}/page/memories")
+        now[0] += IDLE_SECONDS
+        fresh.fill("#q", "pears")
+        fresh.wait("return location.pathname === '/page/login'")
+        fresh.fill("#token", secret)
+        fresh.click("button", "Sign in")
+        fresh.wait("return location.search.includes('q=pears') && document.body.innerText.includes('Pears are ripe.')")
+
+
+def test_long_work_shows_its_progress_and_then_its_result_while_somebody_waits(
+    store: wellkept.MemoryStore, window: Driver, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, goes_on = threading.Event(), threading.Event()
+
+    def slow(self: wellkept.MemoryStore, *, progress: Callable[[str, int, int], None]) -> object:
+        progress("compare", 3, 8)
+        assert told.wait(60)
+        progress("compare", 7, 8)
+        assert goes_on.wait(60)
+        return planning.plan(self._ctx)
+
+    monkeypatch.setattr(wellkept.MemoryStore, "plan", slow)
+    window.go(f"{address}/health")
+    window.click("button", "Look at a plan")
+    window.wait("return document.body.innerText.includes('compare: 3 of 8')")
+    told.set()
+    window.wait("return document.body.innerText.includes('compare: 7 of 8')")
+    goes_on.set()
+    window.wait("return document.body.innerText.includes('Nothing has changed yet')")
 
 
 def test_people_sign_in_see_what_their_token_opens_and_sign_out(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,6 +13,8 @@ import pytest
 import wellkept
 from surfaces.page.visitors import ROOMS, Browser, Page, browsing, inline, shown
 
+HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
+"""SHA-256 of `dist/htmx.min.js` of htmx.org 2.0.11."""
 HOSTILE = (
     "<script>alert('stored')</script>",
     "</p><style>body { display: none }</style>",
@@ -67,6 +71,17 @@ def test_scripts_and_styles_come_from_the_server_and_name_no_other(browser: Brow
         assert "//" not in answer.text.replace("http://www.w3.org/2000/svg", "").replace("// Comfort", "").replace(
             "// A decision", ""
         )
+
+
+def test_htmx_is_the_published_file_and_may_neither_evaluate_text_nor_keep_pages(browser: Browser) -> None:
+    script = browser.http.get("/page/htmx.min.js")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert hashlib.sha256(script.content).hexdigest() == HTMX
+    page = browser.get("memories")
+    [settings] = [attrs["content"] for _, attrs in page.tags if attrs.get("name") == "htmx-config"]
+    assert json.loads(settings or "") == {
+        "allowEval": False, "allowScriptTags": False, "historyCacheSize": 0, "includeIndicatorStyles": False,
+    }  # fmt: skip
 
 
 def test_the_page_is_at_the_root_of_the_server(browser: Browser) -> None:

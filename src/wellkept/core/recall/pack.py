@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import assert_never
 
 from wellkept.core.recall.grouping import outcome_of
@@ -93,9 +94,12 @@ class _Older:
     probability: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Item:
-    """A group as it is printed: with its wording, if that says more, and with `older` for each of `group.before`."""
+    """A group as it is printed: with its wording, if that says more, and with `older` for each of `group.before`.
+
+    What it prints is made once, however often the pack around it is tried.
+    """
 
     group: Group
     wording: str = ""
@@ -105,6 +109,16 @@ class _Item:
     def groups(self) -> int:
         """How many groups it holds."""
         return 1 + len(self.older)
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """Its lines in Markdown, the first without its number."""
+        return tuple(_lines(self))
+
+    @cached_property
+    def fields(self) -> dict[str, Json]:
+        """Its fields in JSON."""
+        return _fields(self)
 
 
 def _ways(chosen: Sequence[_Item], group: Group, spec: PackSpec) -> Iterator[list[_Item]]:
@@ -155,16 +169,18 @@ def _rendered(items: Sequence[_Item], left_out: int, spec: PackSpec) -> str:
 
 
 def _markdown(items: Sequence[_Item], left_out: int) -> str:
-    body = [line for number, item in enumerate(items, start=1) for line in _lines(number, item)]
-    longest = max((len(found) for line in body for found in _BACKTICKS.findall(line)), default=2)
+    body = "\n".join(
+        "\n".join((f"[{number}] {item.lines[0]}", *item.lines[1:])) for number, item in enumerate(items, 1)
+    )
+    longest = max(map(len, _BACKTICKS.findall(body)), default=2)
     fence = "`" * (longest + 1)
     after = [f"{left_out} more did not fit."] if left_out else []
-    return "\n".join((HEADING, PREFACE, f"{fence}text", *body, fence, *after))
+    return "\n".join((HEADING, PREFACE, f"{fence}text", body, fence, *after))
 
 
-def _lines(number: int, item: _Item) -> Iterator[str]:
+def _lines(item: _Item) -> Iterator[str]:
     memory = item.group.shown.memory
-    head = [f"[{number}] {_dates(memory)} {_bare(memory.kind)} id={_bare(memory.id)}"]
+    head = [f"{_dates(memory)} {_bare(memory.kind)} id={_bare(memory.id)}"]
     head += [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in _labels(memory).items()]
     for name, ids in _references(item.group).items():
         shown, more = ids[:LISTED], len(ids) - LISTED
@@ -192,20 +208,22 @@ def _probability(older: _Older) -> tuple[str, ...]:
 
 
 def _json(items: Sequence[_Item], left_out: int) -> str:
-    memories: list[dict[str, Json]] = []
-    for told in items:
-        group = told.group
-        memory = group.shown.memory
-        item: dict[str, Json] = {"id": memory.id, "date": _dates(memory), "kind": one_line(memory.kind, _LABEL)}
-        item |= {**_labels(memory), "text": "\n".join(lines_of(memory.content))}
-        for name, ids in _references(group).items():
-            item[name] = list(ids[:LISTED])
-            if len(ids) > LISTED:
-                item[f"{name}_more"] = len(ids) - LISTED
-        memories.append(item | _beneath(told))
+    memories = [item.fields for item in items]
     plain = json.dumps({"memories": memories, "left_out": left_out}, ensure_ascii=False, separators=(",", ":"))
     # JSON syntax outside of strings has none of these characters; inside strings an escape is equivalent.
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("`", "\\u0060")
+
+
+def _fields(item: _Item) -> dict[str, Json]:
+    group = item.group
+    memory = group.shown.memory
+    told: dict[str, Json] = {"id": memory.id, "date": _dates(memory), "kind": one_line(memory.kind, _LABEL)}
+    told |= {**_labels(memory), "text": "\n".join(lines_of(memory.content))}
+    for name, ids in _references(group).items():
+        told[name] = list(ids[:LISTED])
+        if len(ids) > LISTED:
+            told[f"{name}_more"] = len(ids) - LISTED
+    return told | _beneath(item)
 
 
 def _beneath(item: _Item) -> dict[str, Json]:

@@ -75,7 +75,10 @@ class PageLayer:
         if status == HTTPStatus.UNAUTHORIZED:
             back = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
             wanted = f"?next={quote(back, safe='')}" if scope["method"] == "GET" and back != PAGE_PATH else ""
-            return RedirectResponse(f"{PAGE_PATH}/login{wanted}", status_code=303)
+            target = f"{PAGE_PATH}/login{wanted}"
+            if "hx-request" in Headers(scope=scope):  # a script asks for a part of a page
+                return Response(status_code=status, headers={"HX-Redirect": target})
+            return RedirectResponse(target, status_code=303)
         todo = _CHOOSE if status == HTTPStatus.NOT_FOUND else str(problem.get("todo", ""))
         text = self._error_page(status, str(problem.get("detail", "")), todo)
         return Response(text, status_code=status, media_type="text/html")

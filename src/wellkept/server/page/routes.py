@@ -51,7 +51,12 @@ _ACTS: Mapping[str, Room] = {
     "/ask": ask.beside,
     "/errors": error_rate.judged,
 }
-_FILES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_FILES = {
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "htmx.min.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
 _SETTLED = "It was decided already, perhaps in another window. What stands now is shown on its own page."
 
 

@@ -25,9 +25,11 @@ def start(visit: Visit, title: str, act: Callable[[Tell], Shown]) -> Response:
 
 
 def show(visit: Visit) -> Response:
-    """How far a job is, or its result."""
+    """How far a job is, or its result; a script that asks how far it is loads the page anew for the result."""
     job = visit.frame.jobs.of(str(visit.request.path_params["job"]), owner(visit))
     if job.ended.is_set():
+        if "hx-request" in visit.request.headers:
+            return Response(headers={"HX-Refresh": "true"})
         return _result(visit, job)
     return visit.show("work.html", room="health", job=job)
 

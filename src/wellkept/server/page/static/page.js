@@ -1,4 +1,4 @@
-// Comfort only: everything works without this file. Keys, search while typing, and lists that submit when changed.
+// Comfort only: everything works without scripts. Keys, lists that submit when changed, and forms that are sent once.
 "use strict";
 
 document.documentElement.classList.add("scripted");
@@ -51,38 +51,4 @@ window.addEventListener("pageshow", () => {
   document.body.removeAttribute("aria-busy");
 });
 
-/* How far long work is, until its result stands at the same address. */
-async function follow(place) {
-  const answer = await fetch(location.href, { credentials: "same-origin" });
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const found = answer.ok && !answer.redirected ? page.getElementById("work") : null;
-  if (!found) { location.replace(answer.url); return; }
-  place.replaceChildren(...found.childNodes);
-  setTimeout(follow, 700, place);
-}
-for (const place of document.querySelectorAll("[data-work]")) setTimeout(follow, 700, place);
 for (const toast of document.querySelectorAll("[data-fades]")) setTimeout(() => toast.remove(), 60_000);
-
-for (const form of document.querySelectorAll("form[data-live]")) {
-  const target = document.getElementById(form.dataset.live);
-  let timer = 0;
-  let running = null;
-  const search = async () => {
-    running?.abort();
-    running = new AbortController();
-    const address = `${form.getAttribute("action")}?${new URLSearchParams(new FormData(form))}`;
-    try {
-      const answer = await fetch(address, { signal: running.signal, credentials: "same-origin" });
-      if (!answer.ok || answer.redirected) return;
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const found = page.getElementById(form.dataset.live);
-      if (found) { target.replaceChildren(...found.childNodes); history.replaceState(null, "", address); }
-    } catch (error) {
-      if (error.name !== "AbortError") throw error;
-    }
-  };
-  form.querySelector("[data-search]")?.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(search, 250);
-  });
-}
