@@ -94,15 +94,26 @@ class Evidence:
     chatter: Chatter | None = None
     unjudged: bool = False
 
+    def similarity(self, candidate: Candidate) -> float | None:
+        """The calibrated similarity of a candidate; None without a vector."""
+        if candidate.cosine is None or self.calibration is None:
+            return None
+        return self.calibration.similarity(candidate.cosine)
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Inputs from outside the pure core: time, id, namespace, policy."""
+    """Inputs from outside the pure core: time, id, namespace, policy.
+
+    Attributes:
+        own: The policy of the new text's kind.
+    """
 
     now: datetime
     id: str
     namespace: str
     policy: Policy
+    own: KindPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +143,9 @@ class Judged:
         return self.comparison.similarity if self.comparison.similarity is not None else -1.0
 
 
-def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Judged]:
+def compared(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
     """Compare the neighbours in the policy's scope, most similar first."""
+    policy = moment.own
     if "vector" not in policy.stages:
         return []
     judged = []
@@ -143,7 +155,7 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
         memory = candidate.memory
         if memory.status != "active" or is_expired(memory, moment.now) or not in_scope(new, memory, policy):
             continue
-        similarity = _similarity(candidate, evidence)
+        similarity = evidence.similarity(candidate)
         opinion = evidence.opinions.get(memory.id)
         if opinion is None and _is_distant(new, memory, similarity, policy):
             if distant == _MOST_DISTANT or not _share_words(new, memory):
@@ -204,7 +216,7 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
         if not may_contradict(new, memory, moment.policy):
             continue
         opinion = evidence.opinions.get(memory.id)
-        similarity = _similarity(candidate, evidence)
+        similarity = evidence.similarity(candidate)
         comparison = compare(
             new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion, opposites=opposites
         )
@@ -232,12 +244,6 @@ def reaches(kind: str, policy: Policy) -> bool:
     """Whether memories of this kind are compared with other kinds."""
     known = policy.kinds.get(kind) or policy.kinds.get("*")
     return known is not None and known.conflicts_with == "any_kind"
-
-
-def _similarity(candidate: Candidate, evidence: Evidence) -> float | None:
-    if candidate.cosine is None or evidence.calibration is None:
-        return None
-    return evidence.calibration.similarity(candidate.cosine)
 
 
 @remembered(16 * MIB)
@@ -279,7 +285,7 @@ def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bo
     """Whether the text may restate a memory; `row` is that memory, or a wording that stands behind it."""
     if not _is_current(row, head, moment):
         return False
-    if not in_scope(new, head, moment.policy.for_kind(new.kind)) and not is_of_family(new, head, moment.policy):
+    if not in_scope(new, head, moment.own) and not is_of_family(new, head, moment.policy):
         return False
     ahead = is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now)
     if ahead or _is_episode(head.kind, moment.policy) or _speakers_differ(new.content, row.content):
