@@ -16,6 +16,7 @@ from wellkept.cli.terminal.chat_model import (
     DryRunOption,
     ModelOption,
     TokensOption,
+    chat_model,
     require_permission,
 )
 from wellkept.cli.terminal.groups import flag, option
@@ -66,8 +67,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
 
     if not how.with_url:
         raise typer.BadParameter("Name the endpoint", param_hint="--with")
-    key = run.settings.answer_key or None
-    model = ChatAnswerer(how.with_url, model=how.model or "", api=how.api, api_key=key, budget=how.tokens)
+    model = chat_model(ChatAnswerer, run.settings, how.with_url, model=how.model, api=how.api, tokens=how.tokens)
     store = run.store(writes=False)
     questions, _ = to_ask(store._ctx, model, limit=how.limit, again=how.again)
     if how.dry_run:
