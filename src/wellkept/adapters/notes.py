@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wellkept.adapters.rows import Foreign, Found, Unread, time_of
+from wellkept.adapters.foreign_records import Foreign, Found, Unread, time_of
 from wellkept.core.text.forms import decode
 from wellkept.errors import InvalidInput, InvalidText, NotAStore, StorePathError
 

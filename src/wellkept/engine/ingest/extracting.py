@@ -20,7 +20,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.files import replacing
 from wellkept.engine.ingest.choosing import Heard
 from wellkept.engine.ingest.harvest import BUDGET, Harvest
-from wellkept.engine.ingest.rows import Origin, fact_rows, unread_rows
+from wellkept.engine.ingest.import_rows import Origin, fact_rows, unread_rows
 from wellkept.errors import StorePathError
 
 _MOST_BYTES = 1 << 20

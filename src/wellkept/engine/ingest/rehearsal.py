@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wellkept.engine.base.context import Context
 from wellkept.engine.gate.acts import apply
-from wellkept.engine.ingest.rows import are_written
+from wellkept.engine.ingest.import_rows import are_written
 from wellkept.engine.transfer.fingerprints import pages_of_rows, pairs_of
 from wellkept.engine.transfer.import_export import Row
 from wellkept.engine.transfer.importer import Importer, Progress
