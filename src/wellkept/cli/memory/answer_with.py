@@ -92,7 +92,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
 
 
 def _announce(run: Session, model: ChatAnswerer, questions: Sequence[Question], budget: int | None) -> None:
-    """Say what is about to leave for where, before the first request."""
+    """Report which texts are sent to which host, before the first request."""
     batches = list(_batches(questions))
     texts = sum(1 + len(question.candidates) for question in questions)
     most = sum(map(model.estimate, batches))

@@ -24,8 +24,8 @@ from wellkept.engine.gate.gather_evidence import EarlierItems, FirstLook, Item, 
 from wellkept.engine.gate.idempotency import is_free_again
 from wellkept.engine.gate.neighbours import Nearby, Query
 from wellkept.engine.gate.originals import with_originals
-from wellkept.engine.gate.untitled import with_bare_texts
 from wellkept.engine.gate.waiting import Later
+from wellkept.engine.gate.without_titles import with_bare_texts
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.models.judgements import Judgements
 from wellkept.engine.models.unanswered import UnansweredError, ask_all
@@ -256,7 +256,7 @@ def _without_later(hidden: Collection[str], evidence: Evidence) -> Evidence:
 
 
 def _without(memory: Memory, evidence: Evidence, tx: Tx) -> Evidence:
-    """The evidence about a stored memory, without the memory itself, its wordings, and what is kept apart from it."""
+    """The evidence about a stored memory, without that memory, its wordings, and memories decided to be different."""
     conflicts = tx.conflicts(ids=(memory.id,))
     parted = {memory.id, *(one for item in conflicts if parts(item) for one in (item.a, item.b))}
     return replace(

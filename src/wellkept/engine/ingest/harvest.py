@@ -20,12 +20,12 @@ from wellkept.types import ImportReport
 
 Progress = Callable[[int, int], None]
 BUDGET = "budget"
-"""What is degraded where a budget was too small."""
+"""The degradation to report when a budget was too small."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harvest:
-    """What a transcript gives.
+    """The result of reading a transcript.
 
     Attributes:
         turns: Number of turns read.

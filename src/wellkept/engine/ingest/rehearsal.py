@@ -52,7 +52,7 @@ def rehearsed(
 
 
 def _copied(tx: Tx, scratch: Context) -> bool:
-    """Put what is stored into an empty store, as one entry of its journal for each page; False if it is too much."""
+    """Copy the stored rows into an empty store, one journal entry for each page; False if there are too many."""
     count = 0
     for rows in pages_of_rows(tx):
         count += len(rows)

@@ -47,7 +47,7 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> list[Embedded]:
 
 
 def about(embedder: Embedder, text: str) -> Embedded:
-    """What the embedder says of a text beside its vector; if it fails to, nothing acts on the vector's similarity."""
+    """The properties that an embedder reports for a text; if it fails, no band acts on the vector's similarity."""
     ask = getattr(embedder, "about", None)
     if ask is None:
         return Embedded(None)
