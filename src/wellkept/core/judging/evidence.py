@@ -12,8 +12,7 @@ from wellkept.core.judging.risk_bounds import NEAR_AT, NEVER, Bounds
 from wellkept.core.reading.chat_turns import is_turn, speaker
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import is_ahead, is_expired
-from wellkept.core.text.forms import canonical, search_terms, slot_key
-from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.core.text.forms import canonical, slot_key, term_set
 from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import (
@@ -246,11 +245,6 @@ def reaches(kind: str, policy: Policy) -> bool:
     return known is not None and known.conflicts_with == "any_kind"
 
 
-@remembered(16 * MIB)
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(search_terms(text))
-
-
 def _is_distant(new: NewMemory, memory: Memory, similarity: float | None, policy: KindPolicy) -> bool:
     """Whether the similarity is below all bands, where only contradictions count and are only reported."""
     if similarity is None or new.polarity * memory.polarity == -1:
@@ -260,7 +254,7 @@ def _is_distant(new: NewMemory, memory: Memory, similarity: float | None, policy
 
 def _share_words(new: NewMemory, memory: Memory) -> bool:
     """Whether the rules could find a contradiction: nearly the same words, or all words but one."""
-    ours, theirs = _terms(new.content), _terms(memory.content)
+    ours, theirs = term_set(new.content), term_set(memory.content)
     shared, most = len(ours & theirs), max(len(ours), len(theirs))
     return shared >= _SHARED_WORDS * most or 0 < shared == most - 1
 

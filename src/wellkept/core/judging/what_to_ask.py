@@ -18,8 +18,7 @@ from wellkept.core.judging.evidence import (
 )
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import original
-from wellkept.core.text.forms import canonical, search_terms
-from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.core.text.forms import canonical, term_set
 from wellkept.policy import Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Candidate, Memory, NewMemory, Statement
@@ -75,13 +74,8 @@ def chosen(new: str, texts: Sequence[str], is_open: Callable[[int], bool]) -> li
 
 def _shared(new: str, old: str) -> float:
     """Common terms, as a share of the text that has fewer."""
-    ours, theirs = _terms(new), _terms(old)
+    ours, theirs = term_set(new), term_set(old)
     return len(ours & theirs) / max(1, min(len(ours), len(theirs)))
-
-
-@remembered(16 * MIB)
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(search_terms(text))
 
 
 def has_parts(memory: Memory, policy: Policy) -> bool:
