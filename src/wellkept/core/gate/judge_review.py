@@ -130,7 +130,7 @@ def _is_near(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: M
     if memory.status != "active" or is_expired(memory, moment.now):
         return False
     searched = "vector" in policy.stages and in_scope(new, memory, policy)
-    if not searched and not may_contradict(new, memory, moment.policy):
+    if not searched and not may_contradict(new, memory, policy, moment.policy):
         return False
     similarity = evidence.similarity(candidate)
     if similarity is None or similarity < policy.conflict_at:

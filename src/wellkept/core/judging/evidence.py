@@ -212,7 +212,7 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
         memory = candidate.memory
         if memory.status != "active" or is_expired(memory, moment.now):
             continue
-        if not may_contradict(new, memory, moment.policy):
+        if not may_contradict(new, memory, moment.own, moment.policy):
             continue
         opinion = evidence.opinions.get(memory.id)
         similarity = evidence.similarity(candidate)
@@ -224,14 +224,13 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
 
 
-def may_contradict(new: Statement, old: Memory, policy: Policy) -> bool:
-    """Whether a contradiction between these two memories may be reported, whatever their kinds."""
+def may_contradict(new: Statement, old: Memory, own: KindPolicy, policy: Policy) -> bool:
+    """Whether a contradiction between these two may be reported, whatever their kinds; `own` is that of the new one."""
     if not reaches(new.kind, policy) or not reaches(old.kind, policy):
         return False
-    asked = policy.for_kind(new.kind)
-    if new.kind == old.kind and "vector" in asked.stages:
+    if new.kind == old.kind and "vector" in own.stages:
         return False  # the kind is compared in its own scope only
-    return "agent" not in asked.scope or new.agent == old.agent
+    return "agent" not in own.scope or new.agent == old.agent
 
 
 def is_talk(new: Statement, old: Memory) -> bool:
@@ -279,7 +278,7 @@ def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bo
     """Whether the text may restate a memory; `row` is that memory, or a wording that stands behind it."""
     if not _is_current(row, head, moment):
         return False
-    if not in_scope(new, head, moment.own) and not is_of_family(new, head, moment.policy):
+    if not in_scope(new, head, moment.own) and not is_of_family(new, head, moment.own, moment.policy):
         return False
     ahead = is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now)
     if ahead or _is_episode(head.kind, moment.policy) or _speakers_differ(new.content, row.content):
@@ -289,7 +288,7 @@ def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bo
 
 def may_outdate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
     """Whether the text may outdate a memory; `row` is that memory, or a wording that stands behind it."""
-    if not _is_current(row, head, moment) or not is_outdating(new, head, moment.policy):
+    if not _is_current(row, head, moment) or not is_outdating(new, head, moment.own, moment.policy):
         return False
     if is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now):
         return False
@@ -313,22 +312,20 @@ def _is_episode(kind: str, policy: Policy) -> bool:
     return known is not None and "window" in known.stages
 
 
-def is_of_family(new: Statement, old: Memory, policy: Policy) -> bool:
+def is_of_family(new: Statement, old: Memory, own: KindPolicy, policy: Policy) -> bool:
     """Whether two kinds of one family meet, so that one may restate the other; each keeps its scope."""
-    asked = policy.for_kind(new.kind)
     known = policy.kinds.get(old.kind) or policy.kinds.get("*")
-    if new.kind == old.kind or not asked.family or known is None or known.family != asked.family:
+    if new.kind == old.kind or not own.family or known is None or known.family != own.family:
         return False
-    return _scopes_meet(new, old, asked) and _scopes_meet(new, old, known)
+    return _scopes_meet(new, old, own) and _scopes_meet(new, old, known)
 
 
-def is_outdating(new: Statement, old: Memory, policy: Policy) -> bool:
+def is_outdating(new: Statement, old: Memory, own: KindPolicy, policy: Policy) -> bool:
     """Whether a memory of one kind may outdate one of the other: both kinds mark updates; each keeps its scope."""
-    asked = policy.for_kind(new.kind)
     known = policy.kinds.get(old.kind) or policy.kinds.get("*")
-    if asked.updates == "list" or known is None or known.updates == "list":
+    if own.updates == "list" or known is None or known.updates == "list":
         return False
-    return _scopes_meet(new, old, asked) and _scopes_meet(new, old, known)
+    return _scopes_meet(new, old, own) and _scopes_meet(new, old, known)
 
 
 def in_scope(new: Statement, old: Memory, policy: KindPolicy) -> bool:

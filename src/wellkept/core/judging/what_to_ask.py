@@ -115,9 +115,9 @@ def _is_open(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: M
         return False
     searched = "vector" in moment.own.stages and in_scope(new, memory, moment.own)
     told = not is_talk(new, memory) and (
-        may_contradict(new, memory, moment.policy)
-        or is_of_family(new, memory, moment.policy)
-        or is_outdating(new, memory, moment.policy)
+        may_contradict(new, memory, moment.own, moment.policy)
+        or is_of_family(new, memory, moment.own, moment.policy)
+        or is_outdating(new, memory, moment.own, moment.policy)
     )
     if not searched and not told:
         return False
