@@ -84,7 +84,8 @@ class Crowd:
         key = vector_key(text_of(new))
         at = _START + timedelta(seconds=place)
         name = f"00000000-0000-7000-8000-{place:012}"
-        memory = born(new, Evidence(embedding=key, chunks=1), Moment(at, name, namespace, self._policy))
+        moment = Moment(at, name, namespace, self._policy, self._policy.for_kind(new.kind))
+        memory = born(new, Evidence(embedding=key, chunks=1), moment)
         effects = (MemoryChange(None, memory), *(AliasChange(name, one, present=True) for one in aliases(new.content)))
         entry = JournalEntry(
             at=at, verb="remember", policy=self._policy.hash, outcome="created", memory_id=name, memory_ids=(name,),

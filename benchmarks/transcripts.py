@@ -40,7 +40,7 @@ from wellkept.core.transcripts.turns import Turn
 from wellkept.engine.ingest.choosing import Heard
 from wellkept.engine.ingest.extracting import KeptAnswers, extracted, facts_of
 from wellkept.engine.ingest.harvest import Harvest, statements_of, taken_in
-from wellkept.engine.ingest.rows import Origin
+from wellkept.engine.ingest.import_rows import Origin
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.models.answering.extractor import ChatExtractor
 

@@ -315,7 +315,7 @@ def _make_ready(ctx: Context, *, ours: bool) -> None:
     """
     from wellkept.engine.base.retry import made_patient
     from wellkept.engine.queue.flushing import recover
-    from wellkept.engine.upkeep.binding import require_embedder
+    from wellkept.engine.upkeep.embedder_check import require_embedder
     from wellkept.errors import WellkeptError
 
     made_patient(ctx.storage)

@@ -8,7 +8,7 @@ import pytest
 
 from adapters import foreign_stores
 from wellkept.adapters import notes, read
-from wellkept.adapters.rows import Foreign, Unread
+from wellkept.adapters.foreign_records import Foreign, Unread
 
 PIECES = [
     ("a list item each", "- one\n- two\n", [("", "one"), ("", "two")]),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.storage.layers import Layers
+from wellkept.storage.layered_mapping import Layers
 from wellkept.storage.memory import DictStorage
 from wellkept.testing.checks.world import NS, World, at, changed, conflict, entry, memory
 from wellkept.types import ALL_STATUSES, AliasChange, ConflictChange, Filter, Link, LinkChange, MemoryChange

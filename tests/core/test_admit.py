@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from letter import to_the_letter
-from wellkept.core.gate.admit import allowed, judge, settle
+from wellkept.core.gate import admit
+from wellkept.core.gate.admit import allowed
 from wellkept.core.judging.calibration import IDENTITY, Calibration
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, says_the_same
 from wellkept.core.judging.risk_bounds import Bounds
@@ -28,6 +29,7 @@ from wellkept.types import (
 )
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DEFAULT = Policy()
 OLD, SAME, CLASH, MORE = (
     "Never trade during low-volume weekends",
     "Avoid trading on weekends when volume is low",
@@ -41,8 +43,16 @@ def memory(name="old", content=OLD, **values):
     return Memory(id=name, content=content, **made)
 
 
-def moment(policy=None):
-    return Moment(NOW, "new", "n", policy if policy is not None else Policy())
+def moment(new, policy):
+    return Moment(NOW, "new", "n", policy, policy.for_kind(new.kind))
+
+
+def settle(new, evidence, policy=DEFAULT):
+    return admit.settle(new, evidence, moment(new, policy))
+
+
+def judge(new, evidence, policy=DEFAULT):
+    return admit.judge(new, evidence, moment(new, policy))
 
 
 def near(*pairs, **values):
@@ -78,7 +88,7 @@ def test_a_verbatim_repeat_is_stopped_in_these_kinds_and_never_in_the_others(kin
     assert ("hash" in policy.stages and "canonical" in policy.stages) is (kind in STOPS)
     if kind in STOPS:
         row = memory(kind=kind)
-        decision = settle(NewMemory(content=OLD, kind=kind), verbatim(row, stage=stage), moment())
+        decision = settle(NewMemory(content=OLD, kind=kind), verbatim(row, stage=stage))
         assert decision is not None and decision.outcome == "duplicate"
         assert decision.matches[0].similarity == (1.0 if stage == "content_hash" else 0.95)
         assert decision.reasons[0].rule == stage
@@ -120,7 +130,7 @@ def test_equal_words_are_an_equal_statement_unless_something_beside_them_differs
 )
 def test_only_what_is_current_stops_a_repeat(status, expires, stops):
     row = memory(status=status, expires_at=expires)
-    decision = settle(NewMemory(content=OLD), verbatim(row), moment())
+    decision = settle(NewMemory(content=OLD), verbatim(row))
     assert (decision is not None) is stops
 
 
@@ -128,7 +138,7 @@ def test_a_repeat_confirms_the_stored_row_and_keeps_the_refused_text():
     """B-38, I1."""
     row = memory()
     evidence = verbatim(row, stage="canonical_hash", held={"old": frozenset({aliases(OLD)[1]})})
-    decision = settle(NewMemory(content=OLD + "!", tags=("x",)), evidence, moment())
+    decision = settle(NewMemory(content=OLD + "!", tags=("x",)), evidence)
     assert decision.dropped.content == OLD + "!"
     assert (decision.memory.confirmations, decision.memory.tags, decision.memory.importance) == (1, ("x",), 0.5)
     assert decision.effects == (
@@ -140,13 +150,13 @@ def test_a_repeat_confirms_the_stored_row_and_keeps_the_refused_text():
 def test_a_repeat_of_a_wording_and_of_its_head_is_a_repeat_of_the_head_once():
     head, wording = memory(), memory("w", status="wording", superseded_by="old")
     for rows in ((wording,), (wording, head)):
-        decision = settle(NewMemory(content=OLD), verbatim(*rows, heads={"w": head}), moment())
+        decision = settle(NewMemory(content=OLD), verbatim(*rows, heads={"w": head}))
         assert [match.memory_id for match in decision.matches] == ["old"]
 
 
 def test_nothing_is_decided_without_vectors_where_nothing_is_known():
     """S4-4: then, and only then, the model is asked."""
-    assert settle(NewMemory(content=OLD), Evidence(), moment()) is None
+    assert settle(NewMemory(content=OLD), Evidence()) is None
 
 
 # --------------------------------------------------------------------------------------------
@@ -238,7 +248,7 @@ def test_the_scope_says_what_is_compared_at_all(scope, new, old, inside):
 def test_evidence_becomes_a_decision_with_its_reasons(kind, old, new, similarity, outcome, rules):
     """I6: every outcome names the rules that fired."""
     evidence = near((memory(content=old, kind=kind), similarity)) if kind != "thesis" else Evidence()
-    decision = judge(NewMemory(content=new, kind=kind), evidence, moment())
+    decision = judge(NewMemory(content=new, kind=kind), evidence)
     assert decision.outcome == outcome
     assert [reason.rule for reason in decision.reasons] == rules
 
@@ -247,17 +257,17 @@ def test_the_same_evidence_gives_the_same_decision():
     """I4: no clock, no chance; time and id come from outside."""
     rows = [(memory(f"m{n}", content=f"{OLD} {word}", kind="lesson"), 0.91) for n, word in enumerate("abc")]
     new = NewMemory(content=SAME, kind="lesson")
-    first, second = judge(new, near(*rows), moment()), judge(new, near(*rows), moment())
+    first, second = judge(new, near(*rows)), judge(new, near(*rows))
     assert first == second
     assert first.memory.id == "new" and first.memory.created_at == NOW
-    assert judge(new, near(*reversed(rows)), moment()).matches == first.matches  # the order found in does not matter
+    assert judge(new, near(*reversed(rows))).matches == first.matches  # the order found in does not matter
 
 
 def test_the_published_scale_decides_not_the_raw_cosine():
     """B-30: a calibration moves every bound."""
     steep = Calibration("steep", ((-1.0, -1.0), (0.8, 0.95), (1.0, 1.0)))
     evidence = replace(near((memory(kind="lesson"), 0.80)), calibration=steep)
-    decision = judge(NewMemory(content=SAME, kind="lesson"), evidence, moment())
+    decision = judge(NewMemory(content=SAME, kind="lesson"), evidence)
     assert decision.outcome == "restated"
     assert (decision.matches[0].similarity, decision.matches[0].cosine) == (0.95, 0.80)
 
@@ -268,16 +278,16 @@ def test_a_paraphrase_below_the_default_bound_is_a_repeat_where_the_policy_says_
     policy = Policy(kinds={**DEFAULT_KINDS, "lesson": lenient})
     evidence = near((memory(kind="lesson"), 0.80))
     new = NewMemory(content=SAME, kind="lesson")
-    assert judge(new, evidence, moment(policy)).outcome == "restated"
-    assert judge(new, evidence, moment(to_the_letter(policy))).outcome == "duplicate"
-    assert judge(new, evidence, moment()).outcome == "created"
-    assert judge(replace(new, content=MORE), evidence, moment(policy)).outcome == "created"
+    assert judge(new, evidence, policy).outcome == "restated"
+    assert judge(new, evidence, to_the_letter(policy)).outcome == "duplicate"
+    assert judge(new, evidence).outcome == "created"
+    assert judge(replace(new, content=MORE), evidence, policy).outcome == "created"
 
 
 def test_a_conflict_vetoes_the_repeat_beside_it():
     """B-6: the same text is near one row and denies another; the nearest does not decide alone."""
     rows = ((memory("a", "threshold 0.85", kind="knowledge"), 0.99),)
-    decision = judge(NewMemory(content="threshold 0.95", kind="knowledge"), near(*rows), moment())
+    decision = judge(NewMemory(content="threshold 0.95", kind="knowledge"), near(*rows))
     assert decision.outcome == "created"
     assert kinds_of(decision).count(ConflictChange.__name__) == 1
 
@@ -285,16 +295,16 @@ def test_a_conflict_vetoes_the_repeat_beside_it():
 @pytest.mark.parametrize(("similarity", "reasons"), [(0.95, ["custom_fn"]), (0.3, [])])
 def test_a_contradiction_that_the_callers_check_finds_is_listed_where_the_texts_are_near(similarity, reasons):
     evidence = near((memory(), similarity), contradiction_fn=lambda old, new: True)
-    decision = judge(NewMemory(content=SAME), evidence, moment())
+    decision = judge(NewMemory(content=SAME), evidence)
     assert [conflict.reason for conflict in decision.conflicts] == reasons
     quiet = replace(evidence, contradiction_fn=lambda old, new: False)
-    again = judge(NewMemory(content=SAME), quiet, moment())
+    again = judge(NewMemory(content=SAME), quiet)
     assert "custom_fn" not in {conflict.reason for conflict in again.conflicts}
 
 
 @pytest.mark.parametrize(("old", "matches"), [("The car is red", []), ("Never use flake8 for linting", ["old"])])
 def test_a_memory_of_a_kind_that_is_never_merged_is_only_looked_at_for_contradictions(old, matches):
-    decision = judge(NewMemory(content=CLASH, kind="decision"), near((memory(content=old, kind="fact"), 0.9)), moment())
+    decision = judge(NewMemory(content=CLASH, kind="decision"), near((memory(content=old, kind="fact"), 0.9)))
     assert [match.memory_id for match in decision.matches] == matches
 
 
@@ -304,17 +314,17 @@ def test_what_only_the_model_sees_is_sure_from_its_own_bound_on(share, outcome):
     bounds = Bounds(skip=0.9, link=0.5, evolve=0.8, flag=0.5, supersede=0.95)
     evidence = near((memory(content="Ana works at Acme", kind="fact"), 0.8), opinions={"old": told}, bounds=bounds)
     policy = Policy().with_conflict("fact", "supersede_sure")
-    assert judge(NewMemory(content="Globex hired Ana", kind="fact"), evidence, moment(policy)).outcome == outcome
+    assert judge(NewMemory(content="Globex hired Ana", kind="fact"), evidence, policy).outcome == outcome
 
 
 def test_a_text_whose_embedder_failed_says_so_instead_of_that_nothing_is_near():
-    decision = judge(NewMemory(content=OLD, kind="lesson"), Evidence(degraded=("embedding",)), moment())
+    decision = judge(NewMemory(content=OLD, kind="lesson"), Evidence(degraded=("embedding",)))
     assert [reason.rule for reason in decision.reasons] == ["not_compared"]
 
 
 def test_a_memory_has_one_link_to_another_however_it_was_found():
     row = memory(kind="lesson")
-    decision = judge(NewMemory(content=SAME, kind="lesson"), near((row, 0.93), (row, 0.92)), moment())
+    decision = judge(NewMemory(content=SAME, kind="lesson"), near((row, 0.93), (row, 0.92)))
     assert [(link.dst, link.rel) for link in decision.links] == [("old", "related")]
     assert kinds_of(decision).count("LinkChange") == 1
 
@@ -325,13 +335,13 @@ def test_what_is_replaced_is_not_linked_as_near_too():
     policy = Policy(kinds={**DEFAULT_KINDS, "fact": linking})
     new = NewMemory(content="Ana is also at Globex in Wien now", kind="fact", subject="Ana")
     for slot, rel in (((row,), "supersedes"), ((), "related")):
-        assert [link.rel for link in judge(new, near((row, 0.93), slot=slot), moment(policy)).links] == [rel]
+        assert [link.rel for link in judge(new, near((row, 0.93), slot=slot), policy).links] == [rel]
 
 
 def test_a_late_statement_stands_behind_one_of_the_statements_that_are_later():
     rows = [memory(name, f"status {name}", kind="fact", subject="006", event_time=NOW) for name in ("aa", "bb")]
     late = NewMemory(content="status cc", kind="fact", subject="006", event_time=NOW - timedelta(days=5))
-    decision = judge(late, Evidence(slot=tuple(rows), calibration=IDENTITY), moment())
+    decision = judge(late, Evidence(slot=tuple(rows), calibration=IDENTITY))
     assert (decision.memory.superseded_by, [reason.rule for reason in decision.reasons]) == ("aa", ["older_assertion"])
 
 
@@ -339,9 +349,9 @@ def test_a_known_conflict_is_told_but_not_opened_again():
     """S1-31."""
     row = memory("a", "threshold 0.85")
     new = NewMemory(content="threshold 0.95")
-    first = judge(new, near((row, 0.99)), moment())
+    first = judge(new, near((row, 0.99)))
     known = frozenset(conflict.key for conflict in first.conflicts)
-    again = judge(new, near((row, 0.99), known_conflicts=known), moment())
+    again = judge(new, near((row, 0.99), known_conflicts=known))
     assert len(again.conflicts) == 1 and ConflictChange.__name__ not in kinds_of(again)
 
 
@@ -349,7 +359,7 @@ def test_effects_are_complete_the_row_its_hashes_and_what_follows():
     """Effects are data: exactly the changes that a backend writes."""
     row = memory(kind="fact", content="status PLANNED", subject="006", pinned=True)
     new = NewMemory(content="is shipped", kind="fact", subject="006")
-    decision = judge(new, Evidence(slot=(row,), calibration=IDENTITY), moment())
+    decision = judge(new, Evidence(slot=(row,), calibration=IDENTITY))
     assert decision.outcome == "superseded"
     assert kinds_of(decision) == ["MemoryChange", "AliasChange", "AliasChange", "MemoryChange", "LinkChange"]
     inserted, *hashes, hidden, linked = decision.effects
@@ -363,6 +373,6 @@ def test_effects_are_complete_the_row_its_hashes_and_what_follows():
 def test_a_refusal_has_no_effects_at_all(mode):
     """F-13, B-11."""
     policy = Policy().with_conflict("semantic", mode)
-    decision = judge(NewMemory(content="threshold 0.95"), near((memory("a", "threshold 0.85"), 0.99)), moment(policy))
+    decision = judge(NewMemory(content="threshold 0.95"), near((memory("a", "threshold 0.85"), 0.99)), policy)
     assert (decision.outcome, decision.memory, decision.effects) == ("rejected", None, ())
     assert decision.dropped.content == "threshold 0.95"

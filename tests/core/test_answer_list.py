@@ -6,7 +6,7 @@ import pytest
 
 from wellkept.core.asking.answer_list import MOST, answers_in
 from wellkept.core.asking.error_rate import in_words
-from wellkept.core.asking.shown import opinion_words
+from wellkept.core.asking.question_text import opinion_words
 from wellkept.errors import InvalidAnswer
 from wellkept.types import Chance
 

@@ -41,7 +41,7 @@ from wellkept.core.asking.learning import (
     shifts_of,
     taught,
 )
-from wellkept.core.asking.shown import for_agent, list_for_agent
+from wellkept.core.asking.question_text import for_agent, list_for_agent
 from wellkept.core.asking.state import (
     KEPT_SCORES,
     MOST_COUNTED,

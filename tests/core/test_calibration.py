@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wellkept.core.judging.calibration import (
@@ -146,6 +146,7 @@ def test_a_grade_that_many_pairs_share_begins_where_its_lowest_pair_lies():
     assert table.cosine(0.95) == pytest.approx(cosines[below], abs=0.003)
 
 
+@settings(max_examples=40)  # each fits a whole table
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=LEAST_PAIRS, max_size=LEAST_PAIRS + 60))
 def test_whatever_the_pairs_the_fitted_table_rises_or_is_refused(rows):
     cosines, grades = [raw for raw, _ in rows], [grade for _, grade in rows]

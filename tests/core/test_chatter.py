@@ -17,14 +17,19 @@ from wellkept.core.judging.letters import BUCKETS, LetterWeights, letters_of
 from wellkept.policy import PRESETS, Policy
 from wellkept.types import ImportedMemory, NewMemory
 
-AT = Moment(datetime(2026, 3, 1, 12, tzinfo=UTC), "new", "n", Policy())
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SURE, LIKELY, UNSURE = Chatter(0.98, 0.9, 0.6), Chatter(0.7, 0.9, 0.6), Chatter(0.5999, 0.9, 0.6)
 
 
-def decided(chatter, text="off to lunch", kind="note", moment=AT, **fields):
+def judged(new, chatter, policy=None):
+    policy = policy or Policy()
+    moment = Moment(NOW, "new", "n", policy, policy.for_kind(new.kind))
+    return judge(new, Evidence(calibration=IDENTITY, chatter=chatter), moment)
+
+
+def decided(chatter, text="off to lunch", kind="note", policy=None, **fields):
     """What becomes of a text, which rules say why, and with which importance it is stored."""
-    evidence = Evidence(calibration=IDENTITY, chatter=chatter)
-    told = judge(NewMemory(content=text, kind=kind, **fields), evidence, moment)
+    told = judged(NewMemory(content=text, kind=kind, **fields), chatter, policy)
     return told.outcome, [reason.rule for reason in told.reasons], told.memory and told.memory.importance
 
 
@@ -85,7 +90,7 @@ def test_a_question_is_kept_and_weighs_little():
 
 def test_a_policy_without_the_content_filter_stores_everything():
     open_policy = Policy(kinds={**Policy().kinds, "note": replace(PRESETS["general"], admit="anything")})
-    assert decided(SURE, moment=replace(AT, policy=open_policy)) == ("created", ["nothing_like_it"], 0.5)
+    assert decided(SURE, policy=open_policy) == ("created", ["nothing_like_it"], 0.5)
 
 
 @pytest.mark.parametrize("importance", [0.0, 0.4, 0.9])
@@ -94,8 +99,7 @@ def test_an_importance_of_the_caller_stays(importance):
 
 
 def test_the_refusal_says_how_probable_it_is_and_holds_the_text():
-    evidence = Evidence(calibration=IDENTITY, chatter=SURE)
-    told = judge(NewMemory(content="off to lunch", kind="note"), evidence, AT)
+    told = judged(NewMemory(content="off to lunch", kind="note"), SURE)
     assert told.reasons[0].detail == "probability 0.9800"
     assert told.dropped is not None
     assert told.dropped.content == "off to lunch"
@@ -104,8 +108,7 @@ def test_the_refusal_says_how_probable_it_is_and_holds_the_text():
 
 
 def test_an_imported_text_is_weighed_like_any_other():
-    evidence = Evidence(calibration=IDENTITY, chatter=SURE)
-    assert judge(ImportedMemory(content="off to lunch", kind="note"), evidence, AT).outcome == "rejected"
+    assert judged(ImportedMemory(content="off to lunch", kind="note"), SURE).outcome == "rejected"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,10 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TEXT = "The staging server listens on port 8080."
 
 
+def at(policy: Policy, kind: str) -> Moment:
+    return Moment(NOW, "new", "n", policy, policy.for_kind(kind))
+
+
 def handed(**values: Any) -> Memory:
     made = {"content": TEXT, "kind": "signal", "created_at": NOW, "updated_at": NOW, **values}
     return Memory(id="old", namespace="n", **made)
@@ -23,7 +27,7 @@ def handed(**values: Any) -> Memory:
 
 def guarded(row: Memory, **values: Any) -> Decision | None:
     new = NewMemory(**{"content": TEXT, "kind": "signal", **values})
-    return echoed(new, (row,), Evidence(), Moment(NOW, "new", "n", Policy()))
+    return echoed(new, (row,), Evidence(), at(Policy(), new.kind))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +72,6 @@ def test_what_brings_something_new_is_a_statement_of_its_own(row: Memory, said: 
 
 @pytest.mark.parametrize(("on_conflict", "dropped"), [("warn", True), ("ignore", False)])
 def test_where_the_policy_looks_for_no_repeats_nothing_is_dropped(on_conflict: Any, *, dropped: bool) -> None:
-    moment = Moment(NOW, "new", "n", Policy().with_conflict("lesson", on_conflict))
+    moment = at(Policy().with_conflict("lesson", on_conflict), "lesson")
     new = NewMemory(content=TEXT, kind="lesson")
     assert (echoed(new, (handed(kind="lesson"),), Evidence(), moment) is not None) is dropped

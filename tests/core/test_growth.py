@@ -48,6 +48,11 @@ def policy(repeats):
     return Policy(kinds={**DEFAULT_KINDS, "knowledge": replace(DEFAULT_KINDS["knowledge"], repeats=repeats)})
 
 
+def moment(repeats):
+    one = policy(repeats)
+    return Moment(NOW, "new", "n", one, one.for_kind("knowledge"))
+
+
 def evidence_of(head, wordings, opinions=None, near=0.9):
     return Evidence(
         neighbours=tuple(Candidate(row, "vector", near - n / 100) for n, row in enumerate((*wordings, head))),
@@ -58,7 +63,7 @@ def evidence_of(head, wordings, opinions=None, near=0.9):
 
 def decided(text, head, wordings, opinions=None, repeats="fold"):
     evidence = evidence_of(head, wordings, {"head": REFINES, **(opinions or {})})
-    return judge(NewMemory(content=text, kind="knowledge"), evidence, Moment(NOW, "new", "n", policy(repeats)))
+    return judge(NewMemory(content=text, kind="knowledge"), evidence, moment(repeats))
 
 
 @pytest.mark.parametrize(
@@ -168,6 +173,6 @@ def test_the_original_is_asked_about_before_its_nearest_parts():
     evidence = evidence_of(head, wordings)
     evidence = replace(evidence, neighbours=(*evidence.neighbours, Candidate(other, "vector", 0.7)))
     new = NewMemory(content="The hook runs after each session in a separate process.", kind="knowledge")
-    asked = questions(new, evidence, Moment(NOW, "new", "n", policy("fold")))
+    asked = questions(new, evidence, moment("fold"))
     assert [row.id for row in asked] == ["head", "part 0", "part 1", "other"]
     assert MOST_PARTS == 2

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellkept.core.recall.moves import Pair, newer_first
+from wellkept.core.recall.newer_first import Pair, reordered
 from wellkept.types import Hit, Memory, Move
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -31,6 +31,6 @@ def hits(**scores: float) -> list[Hit]:
     ],
 )
 def test_a_hit_that_was_put_before_a_better_one_says_before_which(scores, pairs, order, moved):
-    found = newer_first(hits(**scores), [Pair(pair[1], Move(pair[0], "outdates", 0.9)) for pair in pairs])
+    found = reordered(hits(**scores), [Pair(pair[1], Move(pair[0], "outdates", 0.9)) for pair in pairs])
     assert "".join(hit.memory.id for hit in found) == order
     assert {hit.memory.id: hit.moved.over for hit in found if hit.moved is not None} == moved

@@ -49,7 +49,7 @@ def decided(*rows, bounds=HEADS, heads=None, said=None, verbatim=False, found=No
         heads=heads or {}, bounds=bounds, calibration=IDENTITY, **(found or {}),
     )  # fmt: skip
     new = NewMemory(**{"content": SAID, "kind": "fact", **(said or {})})
-    moment = Moment(NOW, "new", "n", Policy(kinds=kinds))
+    moment = Moment(NOW, "new", "n", Policy(kinds=kinds), kinds[new.kind])
     return settle(new, evidence, moment) or judge(new, evidence, moment)
 
 

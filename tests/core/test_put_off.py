@@ -23,7 +23,7 @@ OLD = Memory(
 
 def moment(judging="later", **options):
     kinds = {**DEFAULT_KINDS, "fact": replace(DEFAULT_KINDS["fact"], **options)}
-    return Moment(NOW, "new", "n", Policy(kinds=kinds, judging=judging))
+    return Moment(NOW, "new", "n", Policy(kinds=kinds, judging=judging), kinds["fact"])
 
 
 def evidence(row=OLD, **values):

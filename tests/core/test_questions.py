@@ -31,7 +31,8 @@ def asked(*near: tuple[Memory, float | None], new: NewMemory | None = None, **mo
         neighbours=tuple(Candidate(row, "vector", cosine) for row, cosine in near), calibration=IDENTITY
     )
     evidence = replace(evidence, **more)
-    found = questions(new or NewMemory(content=NEW, kind="fact"), evidence, Moment(NOW, "new", "n", policy))
+    new = new or NewMemory(content=NEW, kind="fact")
+    found = questions(new, evidence, Moment(NOW, "new", "n", policy, policy.for_kind(new.kind)))
     return [row.id for row in found]
 
 

@@ -26,7 +26,8 @@ def memory(name="old", content=OLD, **values):
 
 
 def moment(kind="semantic", **policy):
-    return Moment(NOW, "new", "n", Policy(kinds={**DEFAULT_KINDS, kind: replace(DEFAULT_KINDS[kind], **policy)}))
+    own = replace(DEFAULT_KINDS[kind], **policy)
+    return Moment(NOW, "new", "n", Policy(kinds={**DEFAULT_KINDS, kind: own}), own)
 
 
 def near(*pairs, **values):
@@ -40,7 +41,7 @@ def opinion(**shares):
 
 
 def decided(evidence, *, content=NEW, at=None, **fields):
-    new, at = NewMemory(content=content, **fields), at or moment()
+    new, at = NewMemory(content=content, **fields), at or moment(fields.get("kind", "semantic"))
     return new, judge(new, evidence, at), at
 
 

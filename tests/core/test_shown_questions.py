@@ -7,7 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellkept.core.asking.shown import CANDIDATE_AT_MOST, FRAME_AT_MOST, after_write, for_agent, list_for_agent, quoted
+from wellkept.core.asking.question_text import (
+    CANDIDATE_AT_MOST,
+    FRAME_AT_MOST,
+    after_write,
+    for_agent,
+    list_for_agent,
+    quoted,
+)
 from wellkept.core.text.token_estimate import estimate_tokens
 from wellkept.types import Chance, Memory, Question, QuestionCandidate
 

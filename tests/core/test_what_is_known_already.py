@@ -27,7 +27,7 @@ def memory(name="old", content=TEXT, **values):
 
 def moment(kind="fact", **options):
     kinds = {**DEFAULT_KINDS, kind: replace(DEFAULT_KINDS[kind], **options)}
-    return Moment(NOW, "new", "n", Policy(kinds=kinds))
+    return Moment(NOW, "new", "n", Policy(kinds=kinds), kinds[kind])
 
 
 def said_before(*rows, **values):
@@ -170,7 +170,7 @@ MEETING = "The team met the client about the new contract in the office"
 )
 def test_an_episode_goes_on_in_nearly_the_same_words_for_a_while(content, row, outcome):
     ongoing = memory(**{"content": MEETING, "kind": "episode", "created_at": NOW - timedelta(minutes=5), **row})
-    decision = settle(NewMemory(content=content, kind="episode"), Evidence(ongoing=(ongoing,)), moment())
+    decision = settle(NewMemory(content=content, kind="episode"), Evidence(ongoing=(ongoing,)), moment("episode"))
     assert (decision and decision.outcome) == outcome
 
 
@@ -234,4 +234,4 @@ def test_a_text_that_a_newer_memory_contradicts_repeats_an_old_value():
         older = replace(older, created_at=NOW - 2 * DAY)
         near = tuple(Candidate(row, "vector", cosine) for row, cosine in ((older, 0.99), (later, 0.95)))
         new = NewMemory(content="The threshold is 0.85", kind="knowledge")
-        assert judge(new, Evidence(neighbours=near, calibration=IDENTITY), moment()).outcome == outcome
+        assert judge(new, Evidence(neighbours=near, calibration=IDENTITY), moment("knowledge")).outcome == outcome

@@ -29,7 +29,7 @@ from wellkept.core.reading import chat_turns, features, language_detection, lexe
 from wellkept.core.recall import safe_blocks, scoring
 from wellkept.core.records.wikilinks import names
 from wellkept.core.text import forms as text
-from wellkept.core.text import redaction, time_stamps
+from wellkept.core.text import redaction
 from wellkept.core.text.lookalikes import one_script
 from wellkept.core.text.sentences import sentences
 from wellkept.core.text.token_estimate import estimate_tokens
@@ -95,7 +95,6 @@ def _functions(folder: Path) -> dict[str, Read]:
         "one line": safe_blocks.one_line,
         "tokens": estimate_tokens,
         "asks": chat_turns.asks,
-        "stamp": time_stamps.without_stamp,
         "redacted": redaction.redacted,
         "without secrets": redaction.without_secrets,
         "document terms": scoring.document_terms,

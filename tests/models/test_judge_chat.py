@@ -13,7 +13,8 @@ import pytest
 
 from chat_server import ChatServer, says, status, verdict
 from wellkept.errors import ConfigError, ModelError, ModelUnavailable
-from wellkept.models.judges.chat import LONGEST_TEXT, ChatJudge, prompt, verdict_of
+from wellkept.models.endpoints.completion import text_of
+from wellkept.models.judges.chat import LONGEST_TEXT, ChatJudge, verdict_of
 
 PAIR = ("Ana works at Acme.", "Globex hired Ana in May.")
 OTHER = ("Tea is served at four.", "The fair opens in May.")
@@ -59,7 +60,7 @@ def test_the_question_is_bounded_cold_and_carries_the_prompt(server):
         "response_format": {"type": "json_object"},
     }
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
-    assert request["messages"][0]["content"] == prompt()
+    assert request["messages"][0]["content"] == text_of(ChatJudge.prompt)
     assert server.headers[0]["authorization"] == "Bearer sk-secret-123"
 
 
@@ -82,7 +83,7 @@ def test_a_text_cannot_leave_its_quotation(server, text):
     client(server.url)[0].judge([(text, PAIR[1])])
     (pair,) = server.asked()
     assert pair == {"older": text.replace("\ud800", "?"), "newer": PAIR[1]}
-    assert server.requests[0]["messages"][0]["content"] == prompt()
+    assert server.requests[0]["messages"][0]["content"] == text_of(ChatJudge.prompt)
 
 
 @pytest.mark.parametrize(
@@ -281,14 +282,14 @@ def test_settings_that_cannot_work_are_refused_before_any_call(url, model, optio
 
 def test_the_prompt_changes_only_together_with_its_version():
     """The id of a judge names its prompt; conflicts already recorded say which one found them."""
-    assert hashlib.sha256(prompt().encode()).hexdigest() == (
+    assert hashlib.sha256(text_of(ChatJudge.prompt).encode()).hexdigest() == (
         "89f7591e97dc0e338e99d2fa7e7844eb1e19577076c8812ae0da35182fb6c742"
     )
 
 
 def test_the_prompt_asks_for_what_is_read():
     """E-3.5: the same thing first, then whether the property can change; the notes are data."""
-    text = prompt()
+    text = text_of(ChatJudge.prompt)
     assert all(json.dumps({"verdict": word}) in text for word in ("conflict", "no_conflict", "unsure"))
     assert text.index("Same thing?") < text.index("Mutable")
     assert "never instructions" in text

@@ -53,7 +53,7 @@ def test_an_address_names_a_chat_model_and_what_is_not_ours_stays_in_it():
         (f"{CHAT}?model=m&seconds=soon", "seconds must be a number"),
         (f"{CHAT}?model=m&seconds=0", "seconds must be above 0"),
         (f"{CHAT}?model=m&seconds=nan", "seconds must be above 0"),
-        (f"{CHAT}?model=m&retries=many", "retries must be a number"),
+        (f"{CHAT}?model=m&retries=many", "retries must be a whole number"),
         (f"{CHAT}?model=m&retries=99", "out of range"),
         (f"{CHAT}?model=m&max_tokens=0", "out of range"),
         ("http://?model=m", "http or https URL"),
@@ -61,7 +61,7 @@ def test_an_address_names_a_chat_model_and_what_is_not_ours_stays_in_it():
         ("nli:", "needs a path"),
         ("nli:?contradiction=0", "needs a path"),
         ("nli:x?colour=red", "contradiction, longest, seconds, sha256"),
-        ("nli:x?contradiction=first", "contradiction must be a number"),
+        ("nli:x?contradiction=first", "contradiction must be a whole number"),
         ("nli:x?longest=2", "out of range"),
     ],
 )

@@ -8,12 +8,11 @@ import pytest
 
 from chat_server import ChatServer, says, status
 from wellkept.errors import ConfigError, ModelResponseInvalid, ModelUnavailable
+from wellkept.models.endpoints.completion import text_of
 from wellkept.models.summarise.endpoint import (
     LONGEST_ALL,
-    PROMPT,
     ChatSummariser,
     load_summariser,
-    prompt,
     summary_of,
 )
 
@@ -50,10 +49,10 @@ def test_the_notes_are_sent_as_data_and_the_summary_comes_back(server):
         "response_format": {"type": "json_object"},
     }
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
-    assert request["messages"][0]["content"] == prompt()
+    assert request["messages"][0]["content"] == text_of(ChatSummariser.prompt)
     assert server.asked() == [{"notes": list(NOTES), "limit": 512}]
     assert server.headers[0]["authorization"] == "Bearer sk-secret-123"
-    assert made.id == f"chat/127.0.0.1/test-model/{PROMPT}"
+    assert made.id == f"chat/127.0.0.1/test-model/{ChatSummariser.prompt}"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_a_text_cannot_leave_its_quotation(server, text):
     """Text is untrusted: whatever it holds, the message is one JSON object."""
     client(server).summarise((text, NOTES[0]), limit=100)
     assert server.asked() == [{"notes": [text.replace("\ud800", "?"), NOTES[0]], "limit": 100}]
-    assert server.requests[0]["messages"][0]["content"] == prompt()
+    assert server.requests[0]["messages"][0]["content"] == text_of(ChatSummariser.prompt)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from wellkept.cli.app import app
 from wellkept.cli.terminal import plain_values
+from wellkept.cli.terminal.command_table import Command
 from wellkept.cli.terminal.groups import argument, flag, option
-from wellkept.cli.terminal.rows import Command
 from wellkept.cli.terminal.session import Session
 from wellkept.types import Direction
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from wellkept.adapters.rows import Foreign, Found, Unread
+from wellkept.adapters.foreign_records import Foreign, Found, Unread
 from wellkept.core.text.forms import content_hash, decode
 from wellkept.engine.base.files import opened
 from wellkept.engine.base.numbered_lines import numbered

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wellkept.adapters.databases import looking_at, plain
-from wellkept.adapters.rows import KINDS, Foreign, Found, Unread, texts_of, time_of
+from wellkept.adapters.foreign_records import KINDS, Foreign, Found, Unread, texts_of, time_of
 from wellkept.errors import InvalidInput
 from wellkept.parsing import parsed_json
 

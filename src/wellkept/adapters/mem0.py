@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from wellkept.adapters.databases import Database, looking_at, plain
+from wellkept.adapters.foreign_records import KINDS, Foreign, Found, Unread, texts_of, time_of
 from wellkept.adapters.pickles import Thing, as_json, data_of
-from wellkept.adapters.rows import KINDS, Foreign, Found, Unread, texts_of, time_of
 from wellkept.errors import InvalidInput, NotAStore, SchemaTooNew, WellkeptError
 
 STORAGE = "storage.sqlite"

@@ -6,15 +6,15 @@ copy or checkout changes it. Sizes are limited, symbolic links are not followed,
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wellkept.adapters.rows import Foreign, Found, Unread, time_of
+from wellkept.adapters.folders import files_below
+from wellkept.adapters.foreign_records import Foreign, Found, Unread, time_of
 from wellkept.core.text.forms import decode
-from wellkept.errors import InvalidInput, InvalidText, NotAStore, StorePathError
+from wellkept.errors import InvalidInput, InvalidText, NotAStore
 
 ENDINGS = (".md", ".markdown")
 MOST_FILES = 20_000
@@ -38,7 +38,7 @@ def is_note(path: Path) -> bool:
 
 def has_notes(folder: Path) -> bool:
     """Whether a folder contains a note."""
-    return next(_files(folder), None) is not None
+    return any(map(is_note, files_below(folder)))
 
 
 def memories(path: Path) -> Iterator[Found]:
@@ -54,7 +54,7 @@ def memories(path: Path) -> Iterator[Found]:
     else:
         root = path
         files = []
-        for file in _files(path):
+        for file in filter(is_note, files_below(path)):
             files.append(file)
             if len(files) > MOST_FILES:
                 todo = "Name a folder below it"
@@ -62,19 +62,6 @@ def memories(path: Path) -> Iterator[Found]:
         files.sort(key=lambda file: file.relative_to(root).parts)
     for file in files:
         yield from _of_file(file, file.relative_to(root).as_posix())
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    def refuse(error: OSError) -> None:
-        where = str(error.filename or folder)
-        raise StorePathError(f"cannot be read: {error.strerror}", where=where, todo="Check the path") from error
-
-    for here, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(here, name)
-            if is_note(path) and not name.startswith(".") and path.is_file() and not path.is_symlink():
-                yield path
 
 
 # --------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ import typer
 
 import wellkept
 from wellkept.cli.terminal import exits
+from wellkept.cli.terminal.command_table import Command, Elsewhere, Group, OnDemand
 from wellkept.cli.terminal.groups import SafeGroup, collected, options_of
-from wellkept.cli.terminal.rows import Command, Elsewhere, Group, OnDemand
 from wellkept.cli.terminal.session import Shared
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import wellkept
 from wellkept.core.text.forms import embed_text
-from wellkept.engine.models.in_front import InFront
+from wellkept.engine.models.wrapped_embedder import WrappingEmbedder
 from wellkept.errors import ConflictError, InvalidInput, ModelUnavailable
 from wellkept.evaluation.labelled_files import Pair, Story, Write
 from wellkept.evaluation.ledger import Ledger, QuerySeen, WriteSeen
@@ -131,7 +131,7 @@ class StoryClock:
         return self.now
 
 
-class Warm(InFront):
+class Warm(WrappingEmbedder):
     """An embedder with a cache, so that vectors are computed in large batches.
 
     Args:

@@ -28,7 +28,7 @@ from wellkept.core.judging.chatter import ChatterHead
 from wellkept.core.records.vectors import unit
 from wellkept.errors import ModelUnavailable
 from wellkept.models.hashing import HashingEmbedder
-from wellkept.models.onnx import owner, session, verified_bytes
+from wellkept.models.onnx import first_output, owner, session, verified_bytes
 from wellkept.models.port import Embedded
 from wellkept.models.tokenizer.data_files import DATA
 from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_pieces
@@ -172,10 +172,7 @@ class _Model:
         ids = np.zeros((len(windows), longest), dtype=np.int64)
         for row, window in enumerate(windows):
             ids[row, : len(window)] = window
-        try:
-            vectors = self._session.run(None, {"pieces": ids})[0]
-        except Exception as error:  # onnxruntime errors have no common base class
-            raise ModelUnavailable("the MiniLM model failed to run", where=type(error).__name__) from error
+        vectors = first_output(self._session, {"pieces": ids}, what="the MiniLM model")
         return np.asarray(np.round(vectors, _DECIMALS), dtype=np.float64)
 
 

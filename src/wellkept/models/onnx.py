@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +82,18 @@ def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = Fal
         return ort.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime errors have no common base class
         raise ModelUnavailable(f"onnxruntime cannot load {what}", where=str(where), todo=todo) from error
+
+
+def first_output(session: Any, feed: Mapping[str, Any], *, what: str, options: Any = None) -> Any:
+    """Run a session, and give its first output as the model computed it.
+
+    Args:
+        options: onnxruntime's `RunOptions`, by which another thread can end the run.
+
+    Raises:
+        ModelUnavailable: The model fails to run.
+    """
+    try:
+        return session.run(None, feed, options)[0]
+    except Exception as error:  # onnxruntime errors have no common base class
+        raise ModelUnavailable(f"{what} failed to run", where=type(error).__name__) from error

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from wellkept.errors import ConfigError, ModelUnavailable, use_one_of
+from wellkept.models.endpoints.options import flag, number, options_of, shown
 
 if TYPE_CHECKING:
     from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
@@ -60,9 +60,7 @@ def load_embedder(spec: str | None = None, *, api_key: str | None = None) -> Emb
         case lowered if lowered.startswith(("http://", "https://")):
             return _http(name, api_key)
         case _:
-            # A URL without its scheme may hold a password; only plain words are quoted.
-            shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
-            raise ConfigError(f"unknown embedder{shown}", todo=use_one_of(name, KNOWN))
+            raise ConfigError(f"unknown embedder{shown(name)}", todo=use_one_of(name, KNOWN))
 
 
 def load_relation_model(spec: str | None = None) -> RelationModel | None:
@@ -134,9 +132,7 @@ def load_judge(spec: str | None = None, *, api_key: str | None = None) -> Judge 
 
             return chat_judge(name, api_key)
         case _:
-            # A URL without its scheme may hold a password; only plain words are quoted.
-            shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
-            raise ConfigError(f"unknown judge{shown}", todo=use_one_of(name, KNOWN_JUDGES))
+            raise ConfigError(f"unknown judge{shown(name)}", todo=use_one_of(name, KNOWN_JUDGES))
 
 
 def load_reranker(spec: str | None = None) -> Reranker | None:
@@ -161,8 +157,7 @@ def load_reranker(spec: str | None = None) -> Reranker | None:
         from wellkept.models.reranking import onnx_reranker
 
         return onnx_reranker(name)
-    shown = f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
-    raise ConfigError(f"unknown reranker{shown}", todo=use_one_of(name, KNOWN_RERANKERS))
+    raise ConfigError(f"unknown reranker{shown(name)}", todo=use_one_of(name, KNOWN_RERANKERS))
 
 
 def _minilm() -> Embedder:
@@ -192,38 +187,18 @@ def _minilm_or_fallback() -> Embedder:
 def _http(spec: str, api_key: str | None) -> Embedder:
     from wellkept.models.endpoints.http import HttpEmbedder
 
-    try:
-        parts = urlsplit(spec)
-        query = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError:
-        raise ConfigError("the URL of the embedding endpoint cannot be read") from None
-    options = {name: value for name, value in query if name in _HTTP_OPTIONS}
-    # Unknown options belong to the endpoint (`api-version=…`).
-    kept = urlencode([(name, value) for name, value in query if name not in _HTTP_OPTIONS])
+    url, options = options_of(spec, _HTTP_OPTIONS, what="the embedding endpoint")
+    where = "embedder URL"
     embedder = HttpEmbedder(
-        urlunsplit((parts.scheme, parts.netloc, parts.path, kept, "")),
+        url,
         options.get("model", ""),
         api_key=api_key,
-        dim=_whole(options, "dim") if "dim" in options else None,
-        timeout=_number(options, "timeout", 10.0),
-        retries=_whole(options, "retries") if "retries" in options else 2,
-        batch=_whole(options, "batch") if "batch" in options else 64,
+        dim=number(options, "dim", 0, int, where=where) if "dim" in options else None,
+        timeout=number(options, "timeout", 10.0, float, where=where),
+        retries=number(options, "retries", 2, int, where=where),
+        batch=number(options, "batch", 64, int, where=where),
         prefix=options.get("prefix", ""),
     )
     if "send_dimensions" in options:
-        embedder.send_dimensions = options["send_dimensions"].lower() in ("1", "true", "yes")
+        embedder.send_dimensions = flag(options, "send_dimensions")
     return embedder
-
-
-def _whole(options: dict[str, str], name: str) -> int:
-    try:
-        return int(options[name])
-    except ValueError:
-        raise ConfigError(f"{name} must be a whole number", where="embedder URL") from None
-
-
-def _number(options: dict[str, str], name: str, default: float) -> float:
-    try:
-        return float(options.get(name, default))
-    except ValueError:
-        raise ConfigError(f"{name} must be a number", where="embedder URL") from None

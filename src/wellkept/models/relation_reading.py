@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.judging.list_head import ReadTwice
-from wellkept.errors import ModelUnavailable
+from wellkept.models.onnx import first_output
 from wellkept.models.tokenizer.lists import LONGEST_PAIR, ListReader, ListRow, fed, in_rows
 from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, FRAME_PIECES, LABELS, MIRROR, Read, logits_of, shares
 from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
@@ -96,10 +96,7 @@ class LoadedModel:
 
     def _run(self, row: ListRow) -> Logits:
         """Logits of each candidate's relation, as if it were the newer text."""
-        try:
-            logits = self._session.run(None, fed(row))[0]
-        except Exception as error:  # onnxruntime errors have no common base class
-            raise ModelUnavailable("the relation model failed to run", where=type(error).__name__) from error
+        logits = first_output(self._session, fed(row), what="the relation model")
         return np.asarray(np.round(logits, 4), dtype=np.float64)
 
 

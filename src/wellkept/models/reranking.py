@@ -18,12 +18,12 @@ from urllib.parse import parse_qsl
 import numpy as np
 from numpy.typing import NDArray
 
-from wellkept.errors import ConfigError, ModelResponseInvalid, ModelUnavailable
+from wellkept.errors import ConfigError, ModelResponseInvalid
 from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at, need_libraries, tokenizer_of
+from wellkept.models.endpoints.options import number
 from wellkept.models.judges.ending import WORK
-from wellkept.models.judges.spec import number
 from wellkept.models.judges.timeboxed import TimeBoxed
-from wellkept.models.onnx import session, verified_bytes
+from wellkept.models.onnx import first_output, session, verified_bytes
 
 if TYPE_CHECKING:
     from wellkept.models.port import Reranker
@@ -116,10 +116,7 @@ class OnnxReranker:
             return None
         options = importlib.import_module("onnxruntime").RunOptions()
         with WORK.under_way(lambda: setattr(options, "terminate", True)):
-            try:
-                told = running.run(None, feed, options)[0]
-            except Exception as error:  # onnxruntime errors have no common base class
-                raise ModelUnavailable("the reranker failed to run", where=type(error).__name__) from error
+            told = first_output(running, feed, what="the reranker", options=options)
         return worth(np.asarray(told, dtype=np.float64), self._output)
 
 

@@ -70,7 +70,7 @@ def listing(store: MemoryStore, given: inputs.Listing) -> BaseModel:
     from wellkept.core.records.fits import is_backward
     from wellkept.engine.base.retry import repeated
     from wellkept.engine.lookup.read import walk
-    from wellkept.engine.lookup.standing import standing
+    from wellkept.engine.lookup.wordings_and_marks import standing
 
     ctx, where = store._ctx, filter_of(given.where) or Filter()
     found, more = repeated(ctx, lambda: page(walk(ctx, where, at_once=given.limit + 1), given.limit))

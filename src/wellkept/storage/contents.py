@@ -15,7 +15,7 @@ from wellkept.core.records.effects import touched
 from wellkept.core.records.fits import matching
 from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
 from wellkept.storage.journal_codec import concerned_ids, is_common
-from wellkept.storage.layers import Layers
+from wellkept.storage.layered_mapping import Layers
 from wellkept.storage.memory_rows import searched
 from wellkept.storage.reading_only import ReadingOnly
 from wellkept.types import (

@@ -10,7 +10,7 @@ from surfaces.command_line import Cli
 from wellkept.cli.app import _COMMANDS
 from wellkept.cli.daemon import environment, place
 from wellkept.cli.daemon.handover import SERVED, VALUED, is_served
-from wellkept.cli.terminal.rows import Command, Group
+from wellkept.cli.terminal.command_table import Command, Group
 from wellkept.cli.terminal.session import Shared
 
 HANDED_OVER = [

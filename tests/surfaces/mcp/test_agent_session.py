@@ -11,7 +11,7 @@ import pytest
 import wellkept
 from stores import place
 from surfaces.mcp.agent_session import Played, play, recorded
-from wellkept.core.asking.shown import CANDIDATE_AT_MOST, FRAME_AT_MOST
+from wellkept.core.asking.question_text import CANDIDATE_AT_MOST, FRAME_AT_MOST
 from wellkept.policy import Policy
 from wellkept.testing.clock import CountingIds, FrozenClock
 

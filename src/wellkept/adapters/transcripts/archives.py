@@ -6,13 +6,12 @@ A zip file says itself how large its files are, so that is not believed: what is
 from __future__ import annotations
 
 import io
-import os
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Protocol
 
+from wellkept.adapters.folders import files_below
 from wellkept.engine.base.files import opened
 from wellkept.errors import InvalidInput, NotAStore, StorePathError
 
@@ -62,7 +61,8 @@ class Folder:
         if self._path.is_file():
             return [self._path.name]
         found = []
-        for name in _below(self._path):
+        for path in files_below(self._path):
+            name = path.relative_to(self._path).as_posix()
             found.append(name)
             if len(found) > MOST_FILES:
                 raise NotAStore(f"holds more than {MOST_FILES} files", where=str(self._path), todo=_SPLIT)
@@ -182,19 +182,6 @@ def _bounded(file: IO[bytes], where: str, most: int) -> bytes:
             f"cannot be read: {error.strerror or error}", where=where, todo="Check the file"
         ) from error
     return b"".join(parts)
-
-
-def _below(folder: Path) -> Iterator[str]:
-    def refuse(error: OSError) -> None:
-        where = str(error.filename or folder)
-        raise StorePathError(f"cannot be read: {error.strerror}", where=where, todo="Check the path") from error
-
-    for here, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
-            path = Path(here, name)
-            if not name.startswith(".") and path.is_file() and not path.is_symlink():
-                yield path.relative_to(folder).as_posix()
 
 
 def _is_hidden(name: str) -> bool:

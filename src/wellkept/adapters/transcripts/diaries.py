@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from wellkept.adapters import notes
-from wellkept.adapters.rows import Unread, time_of
+from wellkept.adapters.foreign_records import Unread, time_of
 from wellkept.adapters.transcripts.json_fields import name_of
 from wellkept.core.transcripts.turns import Turn
 from wellkept.errors import InvalidInput

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
-from wellkept.adapters.rows import time_of
+from wellkept.adapters.foreign_records import time_of
 from wellkept.adapters.transcripts.archives import Files
 from wellkept.adapters.transcripts.json_fields import at, name_of, text_at, texts_of_parts
 from wellkept.adapters.transcripts.json_values import objects_by_line

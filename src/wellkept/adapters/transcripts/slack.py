@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from wellkept.adapters.rows import time_of
+from wellkept.adapters.foreign_records import time_of
 from wellkept.adapters.transcripts.archives import Files
 from wellkept.adapters.transcripts.json_fields import name_of, text_at
 from wellkept.adapters.transcripts.json_values import elements

@@ -67,7 +67,7 @@ def erase(
     yes: bool = flag("--yes", "-y", help="Do not ask for confirmation."),
 ) -> int:
     """Remove the content of a memory and of its wordings permanently, everywhere. This cannot be undone."""
-    from wellkept.engine.lookup.standing import standing  # imports the engine, which the help does not load
+    from wellkept.engine.lookup.wordings_and_marks import standing  # imports the engine, which the help does not load
 
     store = run.store(model=False)
     memory = store.get(memory_id, touch=False)

@@ -16,6 +16,7 @@ from wellkept.cli.terminal.chat_model import (
     DryRunOption,
     ModelOption,
     TokensOption,
+    chat_model,
     require_permission,
 )
 from wellkept.cli.terminal.groups import flag, option
@@ -66,8 +67,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
 
     if not how.with_url:
         raise typer.BadParameter("Name the endpoint", param_hint="--with")
-    key = run.settings.answer_key or None
-    model = ChatAnswerer(how.with_url, model=how.model or "", api=how.api, api_key=key, budget=how.tokens)
+    model = chat_model(ChatAnswerer, run.settings, how.with_url, model=how.model, api=how.api, tokens=how.tokens)
     store = run.store(writes=False)
     questions, _ = to_ask(store._ctx, model, limit=how.limit, again=how.again)
     if how.dry_run:
@@ -92,7 +92,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
 
 
 def _announce(run: Session, model: ChatAnswerer, questions: Sequence[Question], budget: int | None) -> None:
-    """Say what is about to leave for where, before the first request."""
+    """Report which texts are sent to which host, before the first request."""
     batches = list(_batches(questions))
     texts = sum(1 + len(question.candidates) for question in questions)
     most = sum(map(model.estimate, batches))

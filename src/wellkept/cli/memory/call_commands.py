@@ -18,8 +18,8 @@ import typer
 from typer.core import TyperGroup
 
 from wellkept.cli.terminal import exits
+from wellkept.cli.terminal.command_table import Command
 from wellkept.cli.terminal.fields import bytes_of, json_value
-from wellkept.cli.terminal.rows import Command
 from wellkept.cli.terminal.session import Session
 from wellkept.errors import InvalidInput
 from wellkept.parsing import parsed_json

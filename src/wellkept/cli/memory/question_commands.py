@@ -15,7 +15,7 @@ from wellkept.cli.terminal.fields import text_from
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.session import Session
 from wellkept.core.asking.answer_list import answers_in
-from wellkept.core.asking.shown import list_for_agent
+from wellkept.core.asking.question_text import list_for_agent
 from wellkept.errors import WellkeptError
 from wellkept.types import Answered, Answerer, AnswerVerb
 

@@ -51,7 +51,7 @@ def get(
     touch: bool = option("--touch/--no-touch", default=True, help="Record it as used."),
 ) -> None:
     """Show one memory, of any status, with its wordings and what outdates it."""
-    from wellkept.engine.lookup.standing import standing  # imports the engine, which the help does not load
+    from wellkept.engine.lookup.wordings_and_marks import standing  # imports the engine, which the help does not load
 
     store = run.store(writes=False, model=False)
     found = store.get(memory_id, touch=touch)
@@ -71,7 +71,7 @@ def list_memories(
     where: NarrowOptions,
 ) -> None:
     """List memories, oldest first, with the number of their wordings and what outdates them."""
-    from wellkept.engine.lookup.standing import standing  # imports the engine, which the help does not load
+    from wellkept.engine.lookup.wordings_and_marks import standing  # imports the engine, which the help does not load
 
     store = run.store(writes=False, model=False)
     found = store.list(where.filter(status or ()), limit=limit)

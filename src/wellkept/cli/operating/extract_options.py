@@ -14,6 +14,7 @@ from wellkept.cli.terminal.chat_model import (
     DryRunOption,
     ModelOption,
     TokensOption,
+    chat_model,
     require_permission,
 )
 from wellkept.cli.terminal.groups import option
@@ -53,8 +54,7 @@ class ExtractOptions:
             if self != ExtractOptions():
                 raise typer.BadParameter("Name the endpoint", param_hint="--extract")
             return None
-        key = run.settings.answer_key or None
-        return ChatExtractor(self.extract, model=self.model or "", api=self.api, api_key=key, budget=self.tokens)
+        return chat_model(ChatExtractor, run.settings, self.extract, model=self.model, api=self.api, tokens=self.tokens)
 
 
 def unsent(model: ChatExtractor, turns: Sequence[Turn]) -> list[Passage]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wellkept.adapters.transcripts import Format
     from wellkept.engine.ingest.choosing import Heard
     from wellkept.engine.ingest.harvest import Harvest
-    from wellkept.engine.ingest.rows import Origin
+    from wellkept.engine.ingest.import_rows import Origin
     from wellkept.engine.verbs.store import MemoryStore
     from wellkept.models.answering.extractor import ChatExtractor
     from wellkept.types import ImportReport
@@ -54,7 +54,7 @@ class TranscriptOptions:
 
     def origin(self, path: Path, format: Format) -> Origin:
         """Where the transcript comes from."""
-        from wellkept.engine.ingest.rows import Origin
+        from wellkept.engine.ingest.import_rows import Origin
 
         name = self.known_as or ("" if format.is_placed else str(path.resolve()))
         return Origin(format=format.name, name=name, kind=self.kind or _KIND)

@@ -191,7 +191,7 @@ def _taken_in(run: Session, called: Called) -> ImportReport:
     from wellkept.adapters.transcripts import read, recognise
     from wellkept.engine.ingest.choosing import heard
     from wellkept.engine.ingest.harvest import statements_of, taken_in
-    from wellkept.engine.ingest.rows import Origin
+    from wellkept.engine.ingest.import_rows import Origin
 
     _refuse_endpoints_of_projects(run)
     if called.transcript is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 import typer
 
@@ -12,12 +12,14 @@ from wellkept.errors import ConfigError
 if TYPE_CHECKING:
     from wellkept.models.answering.client import ChatModel
 
+_Model = TypeVar("_Model", bound="ChatModel")
+Api: TypeAlias = Literal["openai", "anthropic"]
 PANEL = "The chat model"
 ModelOption: TypeAlias = Annotated[
     str | None, typer.Option("--model", metavar="NAME", rich_help_panel=PANEL, help="The model's name at the endpoint.")
 ]
 ApiOption: TypeAlias = Annotated[
-    Literal["openai", "anthropic"] | None,
+    Api | None,
     typer.Option("--api", rich_help_panel=PANEL, show_default="by the URL", help="How the endpoint is asked."),
 ]
 TokensOption: TypeAlias = Annotated[
@@ -27,6 +29,23 @@ TokensOption: TypeAlias = Annotated[
 DryRunOption: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", rich_help_panel=PANEL, help="Print what would be sent, and send nothing.")
 ]
+
+
+def chat_model(
+    kind: type[_Model],
+    settings: Settings,
+    url: str,
+    *,
+    model: str | None,
+    api: Api | None = None,
+    tokens: int | None,
+) -> _Model:
+    """The model of a command's options, with the key of the settings.
+
+    Raises:
+        ConfigError: The address is no endpoint, or the model has no name.
+    """
+    return kind(url, model=model or "", api=api, api_key=settings.answer_key or None, budget=tokens)
 
 
 def require_permission(settings: Settings, model: ChatModel, what: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wellkept.cli.terminal.render import day, styled
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.word_diffs import WordDiff, word_diff_of
-from wellkept.core.asking.shown import HOW, opinion_words
+from wellkept.core.asking.question_text import HOW, opinion_words
 from wellkept.core.records.explain import chance
 from wellkept.types import Answered, Conflict, Memory, Question, UndoReport
 from wellkept.types.showing import count_of

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from wellkept.engine.lookup.standing import Standing
+    from wellkept.engine.lookup.wordings_and_marks import Standing
 
     Parts: TypeAlias = Iterator[RenderableType | str]
 
@@ -108,7 +108,7 @@ def written(result: WriteResult, *, checked: bool = False) -> Parts:
 
 def _asked(question: Question) -> Parts:
     """The question about a write, in short."""
-    from wellkept.core.asking.shown import HOW, opinion_words
+    from wellkept.core.asking.question_text import HOW, opinion_words
 
     yield _detail("asks", f"{question.id}: does it repeat, replace or add to one of these?")
     for one in question.candidates:

@@ -153,7 +153,7 @@ class Forgetting:
 
     @classmethod
     def of(cls, text: str) -> Self | None:
-        """What a journal entry names; None for another text."""
+        """The counts in a detail of a journal entry; None for another text."""
         found = _FORGETTING.fullmatch(text)
         if found is None:
             return None

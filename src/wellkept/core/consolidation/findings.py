@@ -180,7 +180,7 @@ def comparable(near: Near, policy: Policy) -> bool:
     """Whether the policy lets the two be compared; tags do not separate stored memories."""
     kind = policy.for_kind(near.b.kind)
     if near.a.kind != near.b.kind:
-        return may_contradict(near.b, near.a, policy)
+        return may_contradict(near.b, near.a, kind, policy)
     return in_scope(near.b, near.a, replace(kind, scope=tuple(key for key in kind.scope if key != "tags")))
 
 

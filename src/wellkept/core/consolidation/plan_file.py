@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast, get_args
 
 from wellkept.core.consolidation.plan import plan_id_of
-from wellkept.core.consolidation.plan_limits import refuse_beyond
+from wellkept.core.consolidation.plan_limits import refuse_beyond, unusable
 from wellkept.core.records.codec import time_from, to_plain
 from wellkept.errors import InvalidPlan
 from wellkept.types import (
@@ -167,7 +167,7 @@ def _scope(data: Json, where: str) -> Scope:
             try:
                 times[name] = time_from(text)
             except (ValueError, OverflowError) as error:
-                raise _wrong("is not a time with a zone", f"{where}.{name}") from error
+                raise unusable("is not a time with a zone", f"{where}.{name}") from error
     return Scope(
         kinds=_each(data.get("kinds", []), f"{where}.kinds", _label),
         tags=_each(data.get("tags", []), f"{where}.tags", _label),
@@ -221,7 +221,7 @@ def _difference(data: Json, where: str) -> Difference:
     for name in ("decisive", "sure"):
         flags[name] = data.get(name, False)
         if not isinstance(flags[name], bool):
-            raise _wrong("is not true or false", f"{where}.{name}")
+            raise unusable("is not true or false", f"{where}.{name}")
     return Difference(
         cast(DifferenceKind, _one_of(data["kind"], f"{where}.kind", get_args(DifferenceKind))),
         _text(data["old"], f"{where}.old"),
@@ -255,7 +255,7 @@ def _flag(data: Json, where: str) -> Flag:
 
 def _edge(data: Json, where: str) -> Edge:
     if not isinstance(data, list) or len(data) != 3:
-        raise _wrong("is not a list of source, destination and relation", where)
+        raise unusable("is not a list of source, destination and relation", where)
     src, dst, rel = (_label(item, where) for item in data)
     return src, dst, rel
 
@@ -275,40 +275,36 @@ def _values(data: Json, where: str) -> dict[str, Json]:
 # Values
 
 
-def _wrong(what: str, where: str) -> InvalidPlan:
-    return InvalidPlan(what, where=where, todo="Make the plan again")
-
-
 def _some_object(data: Json, where: str) -> None:
     if not isinstance(data, Mapping):
-        raise _wrong("is not an object", where)
+        raise unusable("is not an object", where)
     if len(data) > MAX_ITEMS:
-        raise _wrong(f"has {len(data)} keys", where)
+        raise unusable(f"has {len(data)} keys", where)
 
 
 def _object(data: Json, where: str, allowed: tuple[str, ...], required: tuple[str, ...] = ()) -> None:
     _some_object(data, where)
     for key in data:
         if key not in allowed:
-            raise _wrong(f"unknown key {key[:80]!r}", where)
+            raise unusable(f"unknown key {key[:80]!r}", where)
     for key in required:
         if key not in data:
-            raise _wrong(f"lacks {key!r}", where)
+            raise unusable(f"lacks {key!r}", where)
 
 
 def _each(data: Json, where: str, read: Callable[[Json, str], T], *, most: int = MAX_ITEMS) -> tuple[T, ...]:
     if not isinstance(data, list):
-        raise _wrong("is not a list", where)
+        raise unusable("is not a list", where)
     if len(data) > most:
-        raise _wrong(f"has {len(data)} items", where)
+        raise unusable(f"has {len(data)} items", where)
     return tuple(read(item, f"{where}[{place}]") for place, item in enumerate(data))
 
 
 def _text(data: Json, where: str, limit: int = MAX_TEXT) -> str:
     if not isinstance(data, str):
-        raise _wrong("is not text", where)
+        raise unusable("is not text", where)
     if len(data) > limit:
-        raise _wrong(f"has {len(data)} characters", where)
+        raise unusable(f"has {len(data)} characters", where)
     return data
 
 
@@ -319,20 +315,20 @@ def _label(data: Json, where: str) -> str:
 def _match(data: Json, where: str, pattern: re.Pattern[str]) -> str:
     text = _label(data, where)
     if not pattern.fullmatch(text):
-        raise _wrong(f"{text[:80]!r} is not a hash", where)
+        raise unusable(f"{text[:80]!r} is not a hash", where)
     return text
 
 
 def _one_of(data: Json, where: str, allowed: tuple[str, ...]) -> str:
     text = _label(data, where)
     if text not in allowed:
-        raise _wrong(f"{text[:80]!r} is not one of {', '.join(allowed)}", where)
+        raise unusable(f"{text[:80]!r} is not one of {', '.join(allowed)}", where)
     return text
 
 
 def _count(data: Json, where: str) -> int:
     if type(data) is not int or not 0 <= data < 1 << 53:
-        raise _wrong("is not a count", where)
+        raise unusable("is not a count", where)
     return data
 
 
@@ -341,5 +337,5 @@ def _figure(data: Json, where: str) -> float | None:
     if data is None:
         return None
     if type(data) not in (int, float) or not -1 <= data <= 1:
-        raise _wrong("is not a number from -1 to 1", where)
+        raise unusable("is not a number from -1 to 1", where)
     return float(data)

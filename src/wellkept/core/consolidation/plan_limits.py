@@ -43,7 +43,7 @@ def refuse_beyond(plan: Plan, origin: str = "plan") -> None:
     for place, action in enumerate(plan.actions):
         where = f"{origin}: actions[{place}]"
         if action.id in seen:
-            raise _beyond(f"action {action.id} is there twice", where)
+            raise unusable(f"action {action.id} is there twice", where)
         seen.add(action.id)
         _check_frame(action, where)
         match action.type:
@@ -67,28 +67,29 @@ def refuse_beyond(plan: Plan, origin: str = "plan") -> None:
                 assert_never(action.type)
 
 
-def _beyond(what: str, where: str) -> InvalidPlan:
+def unusable(what: str, where: str) -> InvalidPlan:
+    """The error for a plan that cannot be carried out as it is written."""
     return InvalidPlan(what, where=where, todo="Make the plan again")
 
 
 def _check_frame(action: Action, where: str) -> None:
     """Checks for every type: targets, versions, and permitted parts."""
     if not action.targets or len(set(action.targets)) != len(action.targets) or "" in action.targets:
-        raise _beyond("needs targets, each once", f"{where}.targets")
+        raise unusable("needs targets, each once", f"{where}.targets")
     for part in _PARTS:
         if getattr(action, part) and part not in _OF_TYPE[action.type]:
-            raise _beyond(f"{action.type} has no {part}", f"{where}.{part}")
+            raise unusable(f"{action.type} has no {part}", f"{where}.{part}")
     changed = [row.memory_id for row in action.rows]
     if len(set(changed)) != len(changed):
-        raise _beyond("changes a memory twice", f"{where}.rows")
+        raise unusable("changes a memory twice", f"{where}.rows")
     needed = {*changed, *(action.targets if action.type != "noop" else ())}
     if not needed <= action.expect.keys():
-        raise _beyond("must name the version of every memory it reads or changes", f"{where}.expect")
+        raise unusable("must name the version of every memory it reads or changes", f"{where}.expect")
 
 
 def _check_single(action: Action, where: str) -> None:
     if [row.memory_id for row in action.rows] != list(action.targets) or len(action.targets) != 1:
-        raise _beyond(f"{action.type} changes its one target and nothing else", f"{where}.rows")
+        raise unusable(f"{action.type} changes its one target and nothing else", f"{where}.rows")
 
 
 def _check_flag(action: Action, where: str, *, kind: ConflictKind) -> None:
@@ -96,34 +97,34 @@ def _check_flag(action: Action, where: str, *, kind: ConflictKind) -> None:
     flags = action.flags
     if len(flags) != 1 or (flags[0].a, flags[0].b) != action.targets or flags[0].kind != kind:
         named = "as a contradiction" if kind == "contradiction" else "as outdated"
-        raise _beyond(f"flags its two targets {named} and nothing else", f"{where}.flags")
+        raise unusable(f"flags its two targets {named} and nothing else", f"{where}.flags")
     if kind == "outdated" and flags[0].probability is None:
-        raise _beyond("has a probability", f"{where}.flags")
+        raise unusable("has a probability", f"{where}.flags")
     if any(key != key_of(flags[0].a, flags[0].b, "contradiction") for key in action.settles):
-        raise _beyond("takes the place of the contradiction of its two targets only", f"{where}.settles")
+        raise unusable("takes the place of the contradiction of its two targets only", f"{where}.settles")
 
 
 def _check_summary(action: Action, where: str) -> None:
     allowed = frozenset(NewMemory.__dataclass_fields__) - _NOT_SUMMED
     content = action.summary.get("content")
     if not isinstance(content, str) or not content.strip() or not action.summary.keys() <= allowed:
-        raise _beyond("is not a memory", f"{where}.summary")
+        raise unusable("is not a memory", f"{where}.summary")
     for place, row in enumerate(action.rows):
         at = f"{where}.rows[{place}]"
         if row.memory_id not in action.targets:
-            raise _beyond("is none of the summarized memories", at)
+            raise unusable("is none of the summarized memories", at)
         _check_hidden(row, at, behind="")
     for src, dst, rel in action.links:
         if src or dst not in action.targets or rel not in ("derived_from", "supersedes"):
-            raise _beyond("links only the summary to what it was made from", f"{where}.links")
+            raise unusable("links only the summary to what it was made from", f"{where}.links")
 
 
 def _check_merge(action: Action, where: str) -> None:
     kept, others = action.canonical, action.targets[:-1]
     if not others or action.targets[-1] != kept:
-        raise _beyond("needs two targets, the last of which stays", f"{where}.canonical")
+        raise unusable("needs two targets, the last of which stays", f"{where}.canonical")
     if not {row.memory_id for row in action.rows} >= set(action.targets):
-        raise _beyond("changes each of its targets", f"{where}.rows")
+        raise unusable("changes each of its targets", f"{where}.rows")
     for place, row in enumerate(action.rows):
         at = f"{where}.rows[{place}]"
         if row.memory_id == kept:
@@ -135,7 +136,7 @@ def _check_merge(action: Action, where: str) -> None:
         elif row.memory_id in others:
             _check_hidden(row, at, behind=kept)
         elif row.before.get("superseded_by") not in others:
-            raise _beyond("is not a memory behind one that goes", at)
+            raise unusable("is not a memory behind one that goes", at)
         else:
             _check_exactly(row, at, {"superseded_by": row.before["superseded_by"]}, {"superseded_by": kept})
     _check_moved(action, where, gone=frozenset(others))
@@ -145,32 +146,32 @@ def _check_moved(action: Action, where: str, *, gone: frozenset[str]) -> None:
     """Links, aliases and conflicts move only from merged memories to the remaining one."""
     kept = action.canonical
     if not gone.issuperset(action.aliases):
-        raise _beyond("come from the memories that go", f"{where}.aliases")
+        raise unusable("come from the memories that go", f"{where}.aliases")
     if any(kept not in edge[:2] for edge in action.links):
-        raise _beyond("are those of the memory that stays", f"{where}.links")
+        raise unusable("are those of the memory that stays", f"{where}.links")
     if any(gone.isdisjoint(edge[:2]) for edge in action.unlinks):
-        raise _beyond("are those of the memories that go", f"{where}.unlinks")
+        raise unusable("are those of the memories that go", f"{where}.unlinks")
     if any(kept not in (flag.a, flag.b) or flag.a == flag.b for flag in action.flags):
-        raise _beyond("are those of the memory that stays", f"{where}.flags")
+        raise unusable("are those of the memory that stays", f"{where}.flags")
 
 
 def _check_exactly(row: RowChange, where: str, before: Mapping[str, Json], after: Mapping[str, Json]) -> None:
     if dict(row.before) != before or dict(row.after) != after:
         words = ", ".join(f"{name} to {value}" for name, value in after.items())
-        raise _beyond(f"may change {words} and nothing else", where)
+        raise unusable(f"may change {words} and nothing else", where)
 
 
 def _check_hidden(row: RowChange, where: str, *, behind: str) -> None:
     """A memory is hidden without any other change."""
     status = row.after.get("status")
     if status not in _HIDDEN or row.before.get("status") != "active":
-        raise _beyond("may only become archived or superseded", f"{where}.after.status")
+        raise unusable("may only become archived or superseded", f"{where}.after.status")
     led = behind if status == "superseded" else ""
     if row.after.get("superseded_by", "") != led or row.before.get("superseded_by", ""):
-        raise _beyond("leads to the memory that stays", f"{where}.after.superseded_by")
+        raise unusable("leads to the memory that stays", f"{where}.after.superseded_by")
     for name in row.after.keys() | row.before.keys():
         if name not in ("status", "superseded_by"):
-            raise _beyond(f"may not change {name[:80]!r} of a memory that goes", f"{where}.after")
+            raise unusable(f"may not change {name[:80]!r} of a memory that goes", f"{where}.after")
 
 
 # --------------------------------------------------------------------------------------------
@@ -179,12 +180,12 @@ def _check_hidden(row: RowChange, where: str, *, behind: str) -> None:
 
 def _check_growth(row: RowChange, where: str, allowed: tuple[str, ...]) -> None:
     if row.before.keys() != row.after.keys():
-        raise _beyond("names other fields before than after", where)
+        raise unusable("names other fields before than after", where)
     for name, after in row.after.items():
         if name not in allowed:
-            raise _beyond(f"may not change {name[:80]!r}", f"{where}.after")
+            raise unusable(f"may not change {name[:80]!r}", f"{where}.after")
         if not _grows(name, row.before[name], after, own=row.memory_id):
-            raise _beyond(f"{name} may only grow", f"{where}.after.{name}")
+            raise unusable(f"{name} may only grow", f"{where}.after.{name}")
 
 
 def _grows(name: str, before: Json, after: Json, *, own: str) -> bool:

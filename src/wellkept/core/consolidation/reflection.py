@@ -7,7 +7,6 @@ Reflection produces a plan like a merge: nothing is written here.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,6 +19,7 @@ from wellkept.core.consolidation.extractive_summary import LIMIT, summarise
 from wellkept.core.consolidation.findings import order_of
 from wellkept.core.consolidation.merged_memory import change_of
 from wellkept.core.consolidation.plan import SAMPLES, plan_id_of
+from wellkept.core.consolidation.survey import id_of
 from wellkept.core.judging.calibration import Calibration
 from wellkept.core.judging.compare import compare
 from wellkept.core.records.codec import dumps, iso
@@ -378,8 +378,8 @@ def reflection_plan(
     """
     actions = tuple(_action(one, config) for one in told)
     settings = [config.similarity, config.min_size, config.max_level, config.consolidate, config.limit, list(names)]
-    config_hash = "sha256:" + _hash(dumps([RULE, settings]), size=16)
-    snapshot = _hash(*(f"{row.id}:{row.version}" for row in rows), size=16)
+    config_hash = "sha256:" + id_of(dumps([RULE, settings]), size=16)
+    snapshot = id_of(*(f"{row.id}:{row.version}" for row in rows), size=16)
     return Plan(
         plan_id=plan_id_of(config_hash, snapshot, actions),
         config_hash=config_hash,
@@ -404,13 +404,13 @@ def _action(told: Told, config: Reflection) -> Action:
         reasons=tuple(reasons),
         score=cluster.similarity,
         similarity=cluster.similarity,
-        cluster=_hash(*ids),
+        cluster=id_of(*ids),
     )
     samples = tuple(redacted(row.content) for row in members[:SAMPLES])
     if not told.text:
-        return Action(id=_hash("noop", RULE, *ids), type="noop", targets=ids, rationale=rationale, samples=samples)
+        return Action(id=id_of("noop", RULE, *ids), type="noop", targets=ids, rationale=rationale, samples=samples)
     return Action(
-        id=_hash("summarize", RULE, config.consolidate, *ids),
+        id=id_of("summarize", RULE, config.consolidate, *ids),
         type="summarize",
         targets=ids,
         rationale=rationale,
@@ -441,7 +441,3 @@ def _links(ids: Sequence[str], how: Consolidate) -> tuple[Edge, ...]:
     if how == "default":
         made += [("", one, "supersedes") for one in ids]  # `superseded_by` and the link are written together
     return tuple(sorted(made))
-
-
-def _hash(*parts: str, size: int = 12) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:size]

@@ -47,17 +47,12 @@ ASKED_ABOUT: frozenset[Outcome] = frozenset({"created", "superseded", "restated"
 
 def settle(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | None:
     """Decide what needs no vector; None when vectors are needed."""
-    policy = moment.policy.for_kind(new.kind)
-    return (
-        _filtered(new, policy, evidence, moment)
-        or _repeated(new, policy, evidence, moment)
-        or _ongoing(new, policy, evidence, moment)
-    )
+    return _filtered(new, evidence, moment) or _repeated(new, evidence, moment) or _ongoing(new, evidence, moment)
 
 
 def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     """Decide what `settle` left open."""
-    chatter = chatter_refusal(new, moment.policy.for_kind(new.kind), evidence.chatter)
+    chatter = chatter_refusal(new, moment.own, evidence.chatter)
     if chatter is not None:
         return _rejected(new, chatter, evidence, moment)
     decision = _placed(new, evidence, moment)
@@ -68,12 +63,12 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
 
 def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     """Decide what becomes of a text that is worth keeping."""
-    policy = moment.policy.for_kind(new.kind)
+    policy = moment.own
     memory = born(new, evidence, moment)
-    judged = compared(new, policy, evidence, moment)
+    judged = compared(new, evidence, moment)
     elsewhere = compared_elsewhere(new, evidence, moment) if policy.on_conflict != "ignore" else []
-    replaced = _same_slot(new, policy, evidence, moment)
-    reverted = _reverted(new, policy, evidence, moment)
+    replaced = _same_slot(new, evidence, moment)
+    reverted = _reverted(new, evidence, moment)
     grown = grown_ones(new, evidence, moment)
     repeat = None if reverted else _sure_repeat(new, judged, grown, replaced, evidence, moment)
     if repeat is not None:
@@ -135,7 +130,7 @@ def _sure_repeat(
     moment: Moment,
 ) -> Decision | None:
     """The decision about a text that repeats a memory by the policy's bands; None when it repeats none."""
-    policy = moment.policy.for_kind(new.kind)
+    policy = moment.own
     parts = [found for one in grown for found in (one.first, *one.parts)]
     repeats = [found for found in (*judged, *parts) if allowed(found, policy, evidence) in ("skip", "merge")]
     if not repeats or _is_overtaken(repeats[0], judged, evidence, moment) or _is_newer_elsewhere(repeats[0], replaced):
@@ -153,8 +148,8 @@ def _sure_repeat(
 # Stages that need no vector
 
 
-def _filtered(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
-    reason = refusal(new, policy)
+def _filtered(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | None:
+    reason = refusal(new, moment.own)
     return None if reason is None else _rejected(new, reason, evidence, moment)
 
 
@@ -168,13 +163,13 @@ def _rejected(new: NewMemory, reason: Reason, evidence: Evidence, moment: Moment
     )
 
 
-def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
+def _repeated(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | None:
     """A verbatim repeat confirms the stored memory.
 
     A superseded row does not count as a repeat, unless the new statement is dated before the current head: then it is
     known history.
     """
-    if policy.on_conflict == "ignore":
+    if moment.own.on_conflict == "ignore":
         return None
     repeats: list[Judged] = []
     said_by: list[Memory] = []
@@ -191,9 +186,7 @@ def _repeated(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mo
             memory, candidate = head, replace(candidate, memory=head)
         if memory.status != "active" and not _is_known_history(new, memory, evidence, moment):
             continue
-        if memory.status == "active" and (
-            _moved_on(new, memory, moment) or _slot_is_shared(new, policy, evidence, moment)
-        ):
+        if memory.status == "active" and (_moved_on(new, memory, moment) or _slot_is_shared(new, evidence, moment)):
             continue
         repeats.append(_verbatim(candidate))
         said_by.append(row)
@@ -220,9 +213,9 @@ def _moved_on(new: NewMemory, memory: Memory, moment: Moment) -> bool:
     return told.relation == "conflict"
 
 
-def _slot_is_shared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> bool:
+def _slot_is_shared(new: NewMemory, evidence: Evidence, moment: Moment) -> bool:
     """Whether another value fills the same slot, so that the repeat must decide which value holds."""
-    replaces = policy.on_same_subject != "none" and "subject" in policy.stages
+    replaces = moment.own.on_same_subject != "none" and "subject" in moment.own.stages
     others = (row for row in evidence.slot if canonical(row.content) != canonical(new.content))
     return replaces and any(not _is_ahead(new, row, moment) for row in others)
 
@@ -237,8 +230,9 @@ def _is_known_history(new: NewMemory, memory: Memory, evidence: Evidence, moment
     return effective_time(new, new.recorded_at or moment.now) < since
 
 
-def _ongoing(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> Decision | None:
+def _ongoing(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | None:
     """An ongoing episode in nearly the same words is the same episode."""
+    policy = moment.own
     if "window" not in policy.stages:
         return None
     since = moment.now - timedelta(minutes=policy.window_minutes)
@@ -266,7 +260,7 @@ def _told_again_elsewhere(
     new: NewMemory, outdated: Probable | None, evidence: Evidence, moment: Moment
 ) -> Probable | None:
     """The memory of the family that the text restates, unless the text more probably outdates one."""
-    if moment.policy.for_kind(new.kind).on_conflict == "ignore":
+    if moment.own.on_conflict == "ignore":
         return None
     verbatim = _said_elsewhere(new, evidence, moment)
     if verbatim is not None:
@@ -282,7 +276,7 @@ def _said_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> Proba
 
     An episode that goes on stays a memory of its own: its id is needed to end it.
     """
-    policy = moment.policy.for_kind(new.kind)
+    policy = moment.own
     if policy.repeats != "fold" or "window" in policy.stages and new.ended_at is None:
         return None
     for candidate in _own_words_first(new, evidence):
@@ -503,8 +497,9 @@ def _is_sure(found: Judged) -> bool:
 # Same slot, reversion
 
 
-def _same_slot(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Memory]:
+def _same_slot(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Memory]:
     """Active rows of the slot that the new statement fills."""
+    policy = moment.own
     asked = policy.on_same_subject != "none" and policy.on_conflict != "ignore"
     if not asked or "subject" not in policy.stages or not slot_key(new.subject):
         return []
@@ -532,9 +527,9 @@ def _is_ahead(new: NewMemory, memory: Memory, moment: Moment) -> bool:
     return is_ahead(new, memory, recorded=new.recorded_at or moment.now, now=moment.now)
 
 
-def _reverted(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Memory]:
+def _reverted(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Memory]:
     """Heads that superseded a text which is now asserted again."""
-    if policy.on_conflict == "ignore":
+    if moment.own.on_conflict == "ignore":
         return []
     heads: dict[str, Memory] = {}
     for candidate in evidence.verbatim:

@@ -15,7 +15,6 @@ from wellkept.core.judging.evidence import Evidence, Judged, Moment
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import segments
 from wellkept.core.text.forms import canonical
-from wellkept.policy import KindPolicy
 from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Reason, Stage
 
 _RULE = "handed_out"
@@ -47,8 +46,7 @@ def echoed(new: NewMemory, handed: Sequence[Memory], evidence: Evidence, moment:
         A duplicate without effects: the use is counted and the memory is unchanged. The text stays in the journal and
         can be restored.
     """
-    policy = moment.policy.for_kind(new.kind)
-    found = next((row for row in handed if _is_echo(new, row, policy, moment)), None)
+    found = next((row for row in handed if _is_echo(new, row, moment)), None)
     if found is None:
         return None
     letters = new.content in (found.content, *segments(found))
@@ -68,10 +66,10 @@ def is_echo(decision: Decision) -> bool:
     return any(reason.rule == _RULE for reason in decision.reasons)
 
 
-def _is_echo(new: NewMemory, row: Memory, policy: KindPolicy, moment: Moment) -> bool:
+def _is_echo(new: NewMemory, row: Memory, moment: Moment) -> bool:
     if row.status != "active" or is_expired(row, moment.now):
         return False
-    if policy.on_conflict == "ignore" and {"hash", "canonical"} & set(policy.stages):
+    if moment.own.on_conflict == "ignore" and {"hash", "canonical"} & set(moment.own.stages):
         return False  # duplicate search is off for this kind
     if new.kind != row.kind and not new.automatic:
         return False  # a note written again as a decision is a new decision

@@ -48,7 +48,7 @@ class Grown:
 
 def grown_ones(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Grown]:
     """The memories in scope that have grown and are near the text, most similar first."""
-    policy = moment.policy.for_kind(new.kind)
+    policy = moment.own
     if "vector" not in policy.stages or policy.repeats == "drop":
         return []
     near: dict[str, list[Candidate]] = {}

@@ -51,9 +51,8 @@ def left_open(decision: Decision, new: NewMemory, evidence: Evidence, moment: Mo
     replaces, and pairs that the relation model is sure of.
     """
     memory = decision.memory
-    policy = moment.policy.for_kind(new.kind)
     stored = decision.outcome in ("created", "superseded") and memory is not None and memory.status == "active"
-    if not stored or policy.on_conflict == "ignore":
+    if not stored or moment.own.on_conflict == "ignore":
         return ()
     told = {match.memory_id: match for match in decision.matches}
     changed = {effect.before.id for effect in decision.effects if isinstance(effect, MemoryChange) and effect.before}
@@ -127,13 +126,13 @@ def unreviewed(decision: Decision) -> Decision:
 
 
 def _is_near(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: Moment) -> bool:
-    memory, policy = candidate.memory, moment.policy.for_kind(new.kind)
+    memory, policy = candidate.memory, moment.own
     if memory.status != "active" or is_expired(memory, moment.now):
         return False
     searched = "vector" in policy.stages and in_scope(new, memory, policy)
-    if not searched and not may_contradict(new, memory, moment.policy):
+    if not searched and not may_contradict(new, memory, policy, moment.policy):
         return False
-    similarity = _similarity(candidate, evidence)
+    similarity = evidence.similarity(candidate)
     if similarity is None or similarity < policy.conflict_at:
         return False
     return canonical(memory.content) != canonical(new.content)
@@ -158,7 +157,7 @@ def _is_open(match: Match, evidence: Evidence) -> bool:
 
 def _told(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: Moment) -> Match:
     """The match of a memory that the decision did not compare, because it shares too few words."""
-    similarity = _similarity(candidate, evidence)
+    similarity = evidence.similarity(candidate)
     opinion = evidence.opinions.get(candidate.memory.id)
     comparison = compare(
         new,
@@ -169,12 +168,6 @@ def _told(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: Mome
         opposites=moment.policy.opposites,
     )
     return match_of(Judged(candidate, comparison), "none", moment)
-
-
-def _similarity(candidate: Candidate, evidence: Evidence) -> float | None:
-    if candidate.cosine is None or evidence.calibration is None:
-        return None
-    return evidence.calibration.similarity(candidate.cosine)
 
 
 def _flagged(item: Question, new: Memory) -> Match:

@@ -22,8 +22,7 @@ _RULE = "judged_later"
 
 def may_wait(new: NewMemory, moment: Moment) -> bool:
     """Whether a write may be judged later: not where the caller waits for a refusal or for an error of a model."""
-    policy = moment.policy.for_kind(new.kind)
-    return moment.policy.judging == "later" and policy.on_conflict != "raise" and policy.on_error != "raise"
+    return moment.policy.judging == "later" and moment.own.on_conflict != "raise" and moment.own.on_error != "raise"
 
 
 def is_open(new: NewMemory, evidence: Evidence, moment: Moment) -> bool:

@@ -106,8 +106,7 @@ def duplicate(
     """
     found = repeats[0]
     memory, stage = found.memory, found.candidate.stage
-    policy = moment.policy.for_kind(new.kind)
-    after = confirm(memory, new, at=moment.now, raise_importance=policy.on_conflict == "supersede")
+    after = confirm(memory, new, at=moment.now, raise_importance=moment.own.on_conflict == "supersede")
     row = said_by or memory
     held = evidence.held.get(row.id, frozenset())
     return Decision(
@@ -201,7 +200,7 @@ def evolved(new: NewMemory, found: Judged, judged: list[Judged], evidence: Evide
     after = gathered(evolve(memory, new.content, at=moment.now, similarity=found.similarity), new)
     links: tuple[Link, ...] = ()
     effects: tuple[Effect, ...] = (MemoryChange(memory, after),)
-    if moment.policy.for_kind(new.kind).repeats == "drop":
+    if moment.own.repeats == "drop":
         pass
     elif has_room(memory, new.content, at=moment.now):
         link, effects = _behind(addition, memory, after, at=moment.now)
@@ -286,7 +285,7 @@ class Story:
 
     def warn(self, judged: list[Judged], kind: str) -> None:
         """Record pairs for review; both memories stay. An update that only the model sees may be a mark instead."""
-        marks = kind != "duplicate" and self._moment.policy.for_kind(self._memory.kind).updates == "mark"
+        marks = kind != "duplicate" and self._moment.own.updates == "mark"
         for found in judged:
             opinion = found.comparison.opinion
             by_model = found.comparison.reason in ("", "model")
@@ -300,7 +299,7 @@ class Story:
 
     def outdate(self, found: Judged, probability: float) -> None:
         """Do with a probable update what the policy says: supersede the older memory, or mark it."""
-        if self._moment.policy.for_kind(self._memory.kind).updates == "supersede":
+        if self._moment.own.updates == "supersede":
             self.supersede([found.memory], "conflict_supersede", [found])
         elif self._may_mark(found.memory):
             self._mark(found, probability)
@@ -369,7 +368,7 @@ class Story:
 
     def _plain_reason(self) -> Reason:
         """The reason of a text that is stored without any match."""
-        policy = self._moment.policy.for_kind(self._memory.kind)
+        policy = self._moment.own
         if "vector" not in policy.stages:
             return Reason("own_event", f"{self._memory.kind} keeps every record")
         if "embedding" in self._evidence.degraded:

@@ -50,14 +50,14 @@ class Probable:
 
 def restated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
     """The memory that the text restates, whatever its kind in the family; None when no candidate is probable enough."""
-    if moment.policy.for_kind(new.kind).repeats != "fold":
+    if moment.own.repeats != "fold":
         return None
     return _probable("fold", evidence.bounds.fold, new, evidence, moment)
 
 
 def possibly_restated(new: NewMemory, evidence: Evidence, moment: Moment) -> Memory | None:
     """The memory that the text may restate, too improbable for a wording: recall shows one of the two."""
-    if moment.policy.for_kind(new.kind).repeats != "fold" or is_turn(new.content):
+    if moment.own.repeats != "fold" or is_turn(new.content):
         return None
     found = _probable("fold", evidence.bounds.fold, new, evidence, moment, at=MAY_RESTATE_AT)
     if found is None or found.judged.comparison.reason not in ("", "model") or is_turn(found.read.content):
@@ -67,14 +67,14 @@ def possibly_restated(new: NewMemory, evidence: Evidence, moment: Moment) -> Mem
 
 def outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
     """The memory that the text probably replaces; None when no candidate is probable enough."""
-    if moment.policy.for_kind(new.kind).updates == "list":
+    if moment.own.updates == "list":
         return None
     return _probable("mark", evidence.bounds.mark, new, evidence, moment)
 
 
 def carried_out(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
     """The memory whose plan the text tells as done, where the two would be one statement if their tense agreed."""
-    if moment.policy.for_kind(new.kind).updates == "list":
+    if moment.own.updates == "list":
         return None
     return _probable("fold", evidence.bounds.fold, new, evidence, moment, may=_may_carry_out)
 
@@ -85,7 +85,7 @@ def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tup
     The order of answers hides nothing, so it may be wrong more often than a mark.
     """
     head = evidence.bounds.mark
-    if moment.policy.for_kind(new.kind).updates == "list" or head is None or is_turn(new.content):
+    if moment.own.updates == "list" or head is None or is_turn(new.content):
         return ()
     chances = _Listed.of("mark", new, evidence, moment).chances(head)
     return tuple({memory.id: memory for memory, chance in chances if chance >= MAY_UPDATE_AT}.values())
@@ -97,7 +97,7 @@ def chances(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Chance,
     A difference in a few words forbids a fold, but not the question whether it is one. Turns of a conversation, and
     kinds that only list updates and drop repeats, are never asked about.
     """
-    policy = moment.policy.for_kind(new.kind)
+    policy = moment.own
     if is_turn(new.content) or (policy.repeats != "fold" and policy.updates == "list"):
         return ()
     found = {hit.memory.id: Chance(hit.memory.id, 0.0, 0.0) for hit, _ in _read(evidence) if _is_current(hit.memory)}
@@ -141,12 +141,11 @@ def _probable(
     if chances[place] < (head.least(new.content) if at is None else at):
         return None
     hit, row = found.rows[place]
-    calibration = evidence.calibration
     comparison = compare(
         new,
         hit.memory,
         cosine=hit.cosine,
-        similarity=None if calibration is None or hit.cosine is None else calibration.similarity(hit.cosine),
+        similarity=evidence.similarity(hit),
         opinion=evidence.opinions[row.id],
         opposites=moment.policy.opposites,
     )

@@ -12,8 +12,7 @@ from wellkept.core.judging.risk_bounds import NEAR_AT, NEVER, Bounds
 from wellkept.core.reading.chat_turns import is_turn, speaker
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import is_ahead, is_expired
-from wellkept.core.text.forms import canonical, search_terms, slot_key
-from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.core.text.forms import canonical, slot_key, term_set
 from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import (
@@ -94,15 +93,26 @@ class Evidence:
     chatter: Chatter | None = None
     unjudged: bool = False
 
+    def similarity(self, candidate: Candidate) -> float | None:
+        """The calibrated similarity of a candidate; None without a vector."""
+        if candidate.cosine is None or self.calibration is None:
+            return None
+        return self.calibration.similarity(candidate.cosine)
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Inputs from outside the pure core: time, id, namespace, policy."""
+    """Inputs from outside the pure core: time, id, namespace, policy.
+
+    Attributes:
+        own: The policy of the new text's kind.
+    """
 
     now: datetime
     id: str
     namespace: str
     policy: Policy
+    own: KindPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +142,9 @@ class Judged:
         return self.comparison.similarity if self.comparison.similarity is not None else -1.0
 
 
-def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Moment) -> list[Judged]:
+def compared(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
     """Compare the neighbours in the policy's scope, most similar first."""
+    policy = moment.own
     if "vector" not in policy.stages:
         return []
     judged = []
@@ -143,7 +154,7 @@ def compared(new: NewMemory, policy: KindPolicy, evidence: Evidence, moment: Mom
         memory = candidate.memory
         if memory.status != "active" or is_expired(memory, moment.now) or not in_scope(new, memory, policy):
             continue
-        similarity = _similarity(candidate, evidence)
+        similarity = evidence.similarity(candidate)
         opinion = evidence.opinions.get(memory.id)
         if opinion is None and _is_distant(new, memory, similarity, policy):
             if distant == _MOST_DISTANT or not _share_words(new, memory):
@@ -201,10 +212,10 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
         memory = candidate.memory
         if memory.status != "active" or is_expired(memory, moment.now):
             continue
-        if not may_contradict(new, memory, moment.policy):
+        if not may_contradict(new, memory, moment.own, moment.policy):
             continue
         opinion = evidence.opinions.get(memory.id)
-        similarity = _similarity(candidate, evidence)
+        similarity = evidence.similarity(candidate)
         comparison = compare(
             new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion, opposites=opposites
         )
@@ -213,14 +224,13 @@ def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> li
     return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
 
 
-def may_contradict(new: Statement, old: Memory, policy: Policy) -> bool:
-    """Whether a contradiction between these two memories may be reported, whatever their kinds."""
+def may_contradict(new: Statement, old: Memory, own: KindPolicy, policy: Policy) -> bool:
+    """Whether a contradiction between these two may be reported, whatever their kinds; `own` is that of the new one."""
     if not reaches(new.kind, policy) or not reaches(old.kind, policy):
         return False
-    asked = policy.for_kind(new.kind)
-    if new.kind == old.kind and "vector" in asked.stages:
+    if new.kind == old.kind and "vector" in own.stages:
         return False  # the kind is compared in its own scope only
-    return "agent" not in asked.scope or new.agent == old.agent
+    return "agent" not in own.scope or new.agent == old.agent
 
 
 def is_talk(new: Statement, old: Memory) -> bool:
@@ -234,17 +244,6 @@ def reaches(kind: str, policy: Policy) -> bool:
     return known is not None and known.conflicts_with == "any_kind"
 
 
-def _similarity(candidate: Candidate, evidence: Evidence) -> float | None:
-    if candidate.cosine is None or evidence.calibration is None:
-        return None
-    return evidence.calibration.similarity(candidate.cosine)
-
-
-@remembered(16 * MIB)
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(search_terms(text))
-
-
 def _is_distant(new: NewMemory, memory: Memory, similarity: float | None, policy: KindPolicy) -> bool:
     """Whether the similarity is below all bands, where only contradictions count and are only reported."""
     if similarity is None or new.polarity * memory.polarity == -1:
@@ -254,7 +253,7 @@ def _is_distant(new: NewMemory, memory: Memory, similarity: float | None, policy
 
 def _share_words(new: NewMemory, memory: Memory) -> bool:
     """Whether the rules could find a contradiction: nearly the same words, or all words but one."""
-    ours, theirs = _terms(new.content), _terms(memory.content)
+    ours, theirs = term_set(new.content), term_set(memory.content)
     shared, most = len(ours & theirs), max(len(ours), len(theirs))
     return shared >= _SHARED_WORDS * most or 0 < shared == most - 1
 
@@ -279,7 +278,7 @@ def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bo
     """Whether the text may restate a memory; `row` is that memory, or a wording that stands behind it."""
     if not _is_current(row, head, moment):
         return False
-    if not in_scope(new, head, moment.policy.for_kind(new.kind)) and not is_of_family(new, head, moment.policy):
+    if not in_scope(new, head, moment.own) and not is_of_family(new, head, moment.own, moment.policy):
         return False
     ahead = is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now)
     if ahead or _is_episode(head.kind, moment.policy) or _speakers_differ(new.content, row.content):
@@ -289,7 +288,7 @@ def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bo
 
 def may_outdate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
     """Whether the text may outdate a memory; `row` is that memory, or a wording that stands behind it."""
-    if not _is_current(row, head, moment) or not is_outdating(new, head, moment.policy):
+    if not _is_current(row, head, moment) or not is_outdating(new, head, moment.own, moment.policy):
         return False
     if is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now):
         return False
@@ -313,22 +312,20 @@ def _is_episode(kind: str, policy: Policy) -> bool:
     return known is not None and "window" in known.stages
 
 
-def is_of_family(new: Statement, old: Memory, policy: Policy) -> bool:
+def is_of_family(new: Statement, old: Memory, own: KindPolicy, policy: Policy) -> bool:
     """Whether two kinds of one family meet, so that one may restate the other; each keeps its scope."""
-    asked = policy.for_kind(new.kind)
     known = policy.kinds.get(old.kind) or policy.kinds.get("*")
-    if new.kind == old.kind or not asked.family or known is None or known.family != asked.family:
+    if new.kind == old.kind or not own.family or known is None or known.family != own.family:
         return False
-    return _scopes_meet(new, old, asked) and _scopes_meet(new, old, known)
+    return _scopes_meet(new, old, own) and _scopes_meet(new, old, known)
 
 
-def is_outdating(new: Statement, old: Memory, policy: Policy) -> bool:
+def is_outdating(new: Statement, old: Memory, own: KindPolicy, policy: Policy) -> bool:
     """Whether a memory of one kind may outdate one of the other: both kinds mark updates; each keeps its scope."""
-    asked = policy.for_kind(new.kind)
     known = policy.kinds.get(old.kind) or policy.kinds.get("*")
-    if asked.updates == "list" or known is None or known.updates == "list":
+    if own.updates == "list" or known is None or known.updates == "list":
         return False
-    return _scopes_meet(new, old, asked) and _scopes_meet(new, old, known)
+    return _scopes_meet(new, old, own) and _scopes_meet(new, old, known)
 
 
 def in_scope(new: Statement, old: Memory, policy: KindPolicy) -> bool:

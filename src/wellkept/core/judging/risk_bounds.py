@@ -6,12 +6,11 @@ bound with a stated confidence, found on a held-out calibration split. A policy 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, lgamma, log, log1p
 
 from wellkept.core.judging.list_head import Head
-from wellkept.policy import Risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,6 @@ NEAR_AT = 0.90
 """Similarity from which `words_near` applies."""
 NEVER = Bounds(2.0, 2.0, 2.0, 2.0, 2.0)
 """Bounds under which no probability permits an action."""
-
-RiskTable = Mapping[Risk, Bounds]
 
 
 def upper_bound(errors: int, trials: int, confidence: float) -> float:

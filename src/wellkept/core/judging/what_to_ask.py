@@ -18,9 +18,8 @@ from wellkept.core.judging.evidence import (
 )
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import original
-from wellkept.core.text.forms import canonical, search_terms
-from wellkept.core.text.text_cache import MIB, remembered
-from wellkept.policy import KindPolicy, Policy
+from wellkept.core.text.forms import canonical, term_set
+from wellkept.policy import Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Candidate, Memory, NewMemory, Statement
 
@@ -45,13 +44,12 @@ def questions(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memor
 
     Decided pairs are excluded: verbatim repeats, decisive differences, other subjects.
     """
-    policy = moment.policy.for_kind(new.kind)
-    if policy.on_conflict == "ignore" or len(new.content) > LONG_TEXT:
+    if moment.own.on_conflict == "ignore" or len(new.content) > LONG_TEXT:
         return ()
     nearest = sorted(evidence.neighbours, key=lambda item: (-(item.cosine or 0.0), item.memory.id))
     candidates = list(_originals_first(nearest, evidence, moment.policy))
     texts = [text_to_read(candidate.memory, moment.policy) for candidate in candidates]
-    asked = chosen(new.content, texts, lambda place: _is_open(new, candidates[place], policy, evidence, moment))
+    asked = chosen(new.content, texts, lambda place: _is_open(new, candidates[place], evidence, moment))
     return tuple(candidates[place].memory for place in asked)
 
 
@@ -76,13 +74,8 @@ def chosen(new: str, texts: Sequence[str], is_open: Callable[[int], bool]) -> li
 
 def _shared(new: str, old: str) -> float:
     """Common terms, as a share of the text that has fewer."""
-    ours, theirs = _terms(new), _terms(old)
+    ours, theirs = term_set(new), term_set(old)
     return len(ours & theirs) / max(1, min(len(ours), len(theirs)))
-
-
-@remembered(16 * MIB)
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(search_terms(text))
 
 
 def has_parts(memory: Memory, policy: Policy) -> bool:
@@ -115,22 +108,21 @@ def _originals_first(nearest: Iterable[Candidate], evidence: Evidence, policy: P
             yield candidate
 
 
-def _is_open(new: NewMemory, candidate: Candidate, policy: KindPolicy, evidence: Evidence, moment: Moment) -> bool:
+def _is_open(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: Moment) -> bool:
     memory = candidate.memory
     head = evidence.heads.get(memory.id, memory)
     if head.status != "active" or is_expired(head, moment.now) or len(memory.content) > LONG_TEXT:
         return False
-    searched = "vector" in policy.stages and in_scope(new, memory, policy)
+    searched = "vector" in moment.own.stages and in_scope(new, memory, moment.own)
     told = not is_talk(new, memory) and (
-        may_contradict(new, memory, moment.policy)
-        or is_of_family(new, memory, moment.policy)
-        or is_outdating(new, memory, moment.policy)
+        may_contradict(new, memory, moment.own, moment.policy)
+        or is_of_family(new, memory, moment.own, moment.policy)
+        or is_outdating(new, memory, moment.own, moment.policy)
     )
     if not searched and not told:
         return False
-    if candidate.cosine is None or evidence.calibration is None:
-        return False
-    return is_left_open(new, memory, evidence.calibration.similarity(candidate.cosine), moment.policy.opposites)
+    similarity = evidence.similarity(candidate)
+    return similarity is not None and is_left_open(new, memory, similarity, moment.policy.opposites)
 
 
 def is_left_open(new: Statement, memory: Memory, similarity: float, opposites: Opposites = NO_OPPOSITES) -> bool:

@@ -10,7 +10,6 @@ from functools import lru_cache
 
 from wellkept.core.lexicon import in_all_languages, lexicon
 from wellkept.core.text.forms import UNSPACED, fold
-from wellkept.core.text.time_stamps import half_day
 
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff\u200c\u200d"
 _LETTERS = rf"(?:[^\W\d_{UNSPACED}]++|[{_MARKS}]++)++"
@@ -28,8 +27,8 @@ def token_pattern() -> re.Pattern[str]:
     scales = sorted((scale for scale in lexicon().scale if scale.isascii()), key=lambda scale: (-len(scale), scale))
     attached = "|".join(map(re.escape, [*units, *scales, "x", *_longest("ordinal_endings")]))
     halves, hour, clock = ("|".join(map(re.escape, _longest(name))) for name in ("halves", "hour_signs", "clock_signs"))
-    optional_points = half_day(r"\.?", r"\b\.?")
-    half = "|".join((half_day(r"\.", r"\."), half_day("", r"\b")))
+    optional_points = _half_day(r"\.?", r"\b\.?")
+    half = "|".join((_half_day(r"\.", r"\."), _half_day("", r"\b")))
     han = lexicon().han
     number = (
         rf"(?<![{_LATIN}\d_.])[-+]?(?:(?<!\d\s)[€$£¥₽₹]\s?)?"
@@ -71,6 +70,17 @@ def token_pattern() -> re.Pattern[str]:
         r"(?P<sign>!=|==|<=|>=|[=<>:→&%]|[^\w\s.,'\"()\[\]-])",
     ]
     return re.compile("|".join(alternatives))
+
+
+def _half_day(point: str, end: str) -> str:
+    """A pattern of the words for a half of the day (am, pm), in any case.
+
+    Args:
+        point: Pattern between their letters.
+        end: Pattern after the last letter.
+    """
+    words = (point.join(map(re.escape, word)) for word in sorted(in_all_languages("halves_after")))
+    return "|".join(f"(?i:{word}){end}" for word in words)
 
 
 def _without_dots(found: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from wellkept.core.reading.language_detection import language_is_known
-from wellkept.core.records.lifecycle import effective_time
+from wellkept.core.records.lifecycle import age_of
 from wellkept.core.text.forms import canonical, canonical_hash, content_hash, slot_key, words
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Conflict, Hit, Memory, Opinion
@@ -103,7 +103,7 @@ def open_pairs(
     known = _contradicted(hits) | frozenset(apart)
     for place, hit in enumerate(hits):
         for other in hits[:place]:
-            older, newer = sorted((hit.memory, other.memory), key=_age)
+            older, newer = sorted((hit.memory, other.memory), key=age_of)
             pair = frozenset((older.id, newer.id))
             if pair not in known and (near is None or pair in near) and _is_open(newer, older, opposites):
                 yield older, newer
@@ -218,7 +218,7 @@ class _Judge:
         """Pairs that nothing but a possible restatement joins."""
 
     def says_the_same(self, one: Memory, other: Memory) -> bool:
-        older, newer = sorted((one, other), key=_age)
+        older, newer = sorted((one, other), key=age_of)
         pair = frozenset((older.id, newer.id))
         if pair in self._apart:
             return False
@@ -318,7 +318,7 @@ def _group(members: Sequence[Hit], guessed: Collection[frozenset[str]]) -> Group
 
     Where only a possible restatement joins them, the best hit is shown: a guess must not outrank a better match.
     """
-    order = sorted(members, key=lambda hit: (hit.memory.status == "active", *_age(hit.memory)), reverse=True)
+    order = sorted(members, key=lambda hit: (hit.memory.status == "active", *age_of(hit.memory)), reverse=True)
     if any(frozenset((one.memory.id, other.memory.id)) in guessed for one in members for other in members):
         order = list(members)
     conflicts = {item.key: item for hit in order for item in hit.conflicts}
@@ -336,7 +336,7 @@ def _newer_first(groups: Sequence[Group], hits: Sequence[Hit], disputes: Collect
     for item in sorted((*(one for group in groups for one in group.conflicts), *disputes), key=_since):
         if item.kind != "contradiction" or item.a not in of or item.b not in of:
             continue
-        older, newer = sorted((item.a, item.b), key=lambda end: _age(of[end].shown.memory))
+        older, newer = sorted((item.a, item.b), key=lambda end: age_of(of[end].shown.memory))
         turned = place[newer] < place[older] and order.index(of[newer]) > order.index(of[older])
         if turned:
             order.remove(of[newer])
@@ -352,8 +352,3 @@ def _contradicted(hits: Sequence[Hit]) -> frozenset[frozenset[str]]:
     return frozenset(
         frozenset((item.a, item.b)) for hit in hits for item in hit.conflicts if item.kind == "contradiction"
     )
-
-
-def _age(memory: Memory) -> tuple[datetime, datetime, str]:
-    """Sort key: oldest first by event time, creation time and id."""
-    return effective_time(memory, memory.created_at), memory.created_at, memory.id

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 
 from wellkept.core.recall.scoring import document_terms, query_terms
-from wellkept.core.records.lifecycle import effective_time
-from wellkept.types import Conflict, Hit, Memory
+from wellkept.core.records.lifecycle import age_of
+from wellkept.types import Conflict, Hit
 from wellkept.types.packs import Group
 
 
@@ -19,7 +18,7 @@ def mark_between(newer: Group, older: Group) -> Conflict | None:
     """
     told = {key: hit.memory for hit in (*newer.members, *newer.before) for key in hit.ids}
     found = (item for item in _marks(newer) if item.a in older.ids and item.b in told)
-    held = [item for item in found if _age(older.shown.memory) < _age(told[item.b])]
+    held = [item for item in found if age_of(older.shown.memory) < age_of(told[item.b])]
     return max(held, key=lambda item: (item.probability or 0.0, item.key), default=None)
 
 
@@ -49,7 +48,3 @@ def further_wording(hit: Hit) -> str:
 def _marks(group: Group) -> Iterator[Conflict]:
     every = (*group.conflicts, *(item for hit in group.before for item in hit.conflicts))
     return (item for item in every if item.kind == "outdated" and item.resolution is None)
-
-
-def _age(memory: Memory) -> tuple[datetime, datetime, str]:
-    return effective_time(memory, memory.created_at), memory.created_at, memory.id

@@ -75,6 +75,11 @@ def is_expired(memory: Memory, now: datetime) -> bool:
     return memory.expires_at is not None and memory.expires_at <= now
 
 
+def age_of(memory: Memory) -> tuple[datetime, datetime, str]:
+    """Sort key: oldest first by event time, creation time and id."""
+    return effective_time(memory, memory.created_at), memory.created_at, memory.id
+
+
 def effective_time(statement: Statement, recorded: datetime) -> datetime:
     """Event time of a statement, or its recording time without one."""
     return statement.event_time or recorded

@@ -414,6 +414,12 @@ def search_terms(text: str) -> list[str]:
     return [term[:MAX_TERM_LENGTH] for term in terms[:MAX_TERMS]]
 
 
+@remembered(16 * MIB)
+def term_set(text: str) -> frozenset[str]:
+    """The different terms of a text."""
+    return frozenset(search_terms(text))
+
+
 def _pieces(text: str) -> Iterator[str]:
     """A long text in pieces that can be folded one by one: the beginning of a very long one has enough terms."""
     at = 0

@@ -17,7 +17,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import writing
 from wellkept.engine.gate.acts import with_vector
 from wellkept.engine.history.journal import is_undone
-from wellkept.engine.lookup.standing import wordings_behind
+from wellkept.engine.lookup.wordings_and_marks import wordings_behind
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.errors import AlreadyAnswered, InvalidField, NotFound
 from wellkept.storage.port import Tx

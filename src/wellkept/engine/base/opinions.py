@@ -114,7 +114,7 @@ class Opinions:
         return listing in self._listed
 
     def adopt(self, readings: Iterable[Reading]) -> None:
-        """Use what the journal keeps of this model, so that the same texts are not read again."""
+        """Use the opinions of this model in the journal, so that the same texts are not read again."""
         if self._model is not None and self._repeatable:
             self._kept.update((one.texts, one) for one in readings if one.model == self._model.id)
 

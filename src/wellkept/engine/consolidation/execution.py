@@ -18,7 +18,7 @@ from wellkept.core.records import conflicts as flags
 from wellkept.core.records.effects import touched
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import repeated, writing
-from wellkept.engine.consolidation.asking import ask_about_conflicts
+from wellkept.engine.consolidation.conflict_questions import ask_about_conflicts
 from wellkept.engine.consolidation.merge_effects import conflict_changes, marked, merged, relinks
 from wellkept.engine.consolidation.run_list import LAST, last_run
 from wellkept.engine.consolidation.summaries import about, behind_summary, born_summary, held_back, summed_up

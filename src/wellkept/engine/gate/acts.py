@@ -23,7 +23,7 @@ from wellkept.engine.base.inputs import new_memory
 from wellkept.engine.base.retry import writing
 from wellkept.engine.gate import mentions, rejudge
 from wellkept.engine.gate.judging import Models
-from wellkept.engine.lookup.standing import wordings_behind
+from wellkept.engine.lookup.wordings_and_marks import wordings_behind
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, InvalidField, NotFound, SelfReference
 from wellkept.storage.port import Tx

@@ -288,16 +288,20 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
                     continue  # not checked for a contradiction with its own source
                 if searched and in_scope(new, row, policy):
                     inside.append(Candidate(row, "vector", close[row.id]))
-                elif _is_beside(new, row, ctx.policy):
+                elif _is_beside(new, row, policy, ctx.policy):
                     beside.append(Candidate(row, "vector", close[row.id]))
         if complete or len(inside) >= MAX_COMPARED or not searched or limit >= LAST_ASK:
             return (*inside[:MAX_COMPARED], *beside[:MAX_BESIDE])
         limit *= 8
 
 
-def _is_beside(new: NewMemory, row: Memory, policy: Policy) -> bool:
+def _is_beside(new: NewMemory, row: Memory, own: KindPolicy, policy: Policy) -> bool:
     """Whether a memory outside of the scope may be contradicted, restated or outdated."""
-    return may_contradict(new, row, policy) or is_of_family(new, row, policy) or is_outdating(new, row, policy)
+    return (
+        may_contradict(new, row, own, policy)
+        or is_of_family(new, row, own, policy)
+        or is_outdating(new, row, own, policy)
+    )
 
 
 def _are_too_many(row: Memory, behind: Counter[str]) -> bool:

@@ -24,8 +24,8 @@ from wellkept.engine.gate.gather_evidence import EarlierItems, FirstLook, Item, 
 from wellkept.engine.gate.idempotency import is_free_again
 from wellkept.engine.gate.neighbours import Nearby, Query
 from wellkept.engine.gate.originals import with_originals
-from wellkept.engine.gate.untitled import with_bare_texts
 from wellkept.engine.gate.waiting import Later
+from wellkept.engine.gate.without_titles import with_bare_texts
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.models.judgements import Judgements
 from wellkept.engine.models.unanswered import UnansweredError, ask_all
@@ -142,7 +142,7 @@ class Judging:
         evidence = self.look.evidence(item, tx)
         if evidence is None or self._models.vectors.vector(item.text) is None:
             return
-        moment = self._moment()
+        moment = self._moment(item)
         if self._later is not None and self._later.defers and may_wait(item.new, moment):
             return  # asked in the transaction, if at all
         evidence = self._with_neighbours(tx, item, evidence)
@@ -159,7 +159,7 @@ class Judging:
         if self._stored is not None:
             evidence = _without(self._stored, evidence, tx)
         evidence = _without_later(self.hidden, evidence)
-        return self._settled(tx, item.new, evidence) or evidence
+        return self._settled(tx, item, evidence) or evidence
 
     def decide(self, tx: Tx, index: int) -> Decision:
         """The gate's decision about an item.
@@ -174,7 +174,7 @@ class Judging:
             if self._later is not None and found.effects:
                 self._later.before(tx, index, found.effects)
             return found
-        moment = self._moment()
+        moment = self._moment(item)
         evidence = self._with_neighbours(tx, item, found)  # again: uses may have been counted since the look ahead
         self._raise_if_asked(item)
         if self._later is not None:
@@ -218,9 +218,9 @@ class Judging:
         evidence = with_originals(item.new, evidence, self._models.vectors, moment.policy)
         return with_bare_texts(item.new, evidence, self._models.vectors, moment.policy.opposites)
 
-    def _settled(self, tx: Tx, new: NewMemory, evidence: Evidence) -> Decision | None:
+    def _settled(self, tx: Tx, item: Item, evidence: Evidence) -> Decision | None:
         """Decisions that need no vector; the last check is whether the text is an echo of this session's packs."""
-        moment = self._moment()
+        new, moment = item.new, self._moment(item)
         decision = settle(new, evidence, moment)
         if decision is not None or self._stored is not None:
             return decision
@@ -233,9 +233,9 @@ class Judging:
                 if model.failure is not None:
                     raise model.failure
 
-    def _moment(self) -> Moment:
+    def _moment(self, item: Item) -> Moment:
         own = self._ctx.new_id() if self._stored is None else self._stored.id
-        return Moment(self._ctx.clock(), own, self._ctx.namespace, self._ctx.policy)
+        return Moment(self._ctx.clock(), own, self._ctx.namespace, self._ctx.policy, item.policy)
 
     def _query(self, index: int) -> Query:
         item = self.items[index]
@@ -256,7 +256,7 @@ def _without_later(hidden: Collection[str], evidence: Evidence) -> Evidence:
 
 
 def _without(memory: Memory, evidence: Evidence, tx: Tx) -> Evidence:
-    """The evidence about a stored memory, without the memory itself, its wordings, and what is kept apart from it."""
+    """The evidence about a stored memory, without that memory, its wordings, and memories decided to be different."""
     conflicts = tx.conflicts(ids=(memory.id,))
     parted = {memory.id, *(one for item in conflicts if parts(item) for one in (item.a, item.b))}
     return replace(

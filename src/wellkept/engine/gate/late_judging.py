@@ -18,7 +18,7 @@ from wellkept.engine.base.handed_out import Handed
 from wellkept.engine.base.retry import repeated
 from wellkept.engine.gate.judging import Judging, Models
 from wellkept.engine.gate.mentions import RULES, is_awaited
-from wellkept.engine.gate.raising import raised
+from wellkept.engine.gate.new_questions import raised
 from wellkept.engine.gate.waiting import Waiting, waiting
 from wellkept.engine.history.journal import taken_back
 from wellkept.engine.models.embedding import Embeddings, text_of
@@ -175,7 +175,7 @@ def _there(tx: Tx, ids: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_linked(tx: Tx, one: Waiting) -> bool:
-    """Whether the text has links of its own, or others name it: they are made again, among what is judged by now."""
+    """Whether the text has links, or others name it: such links are made again among the judged memories."""
     return any(reason.rule in RULES for reason in one.entry.reasons) or is_awaited(tx, one.memory)
 
 

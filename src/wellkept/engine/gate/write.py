@@ -23,7 +23,7 @@ from wellkept.engine.gate.idempotency import next_key, payload_of, replayed
 from wellkept.engine.gate.judging import Judging, Models
 from wellkept.engine.gate.late_judging import Late
 from wellkept.engine.gate.mentions import with_mentions
-from wellkept.engine.gate.raising import raised
+from wellkept.engine.gate.new_questions import raised
 from wellkept.engine.gate.waiting import Later, Waiting
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, ask_all, until_answered

@@ -29,7 +29,7 @@ from wellkept.types import (
 
 _AT_FIRST, _AT_ONCE = 2, 50
 _GUESSES = (MAY_UPDATE, MAY_RESTATE)
-"""Relations of links by which the gate notes what a new text may be to an older one."""
+"""Relations of links that the gate writes for a possible restatement or update."""
 _PLAIN = ("related", *_GUESSES)
 """Relations of links that the gate makes between two memories without changing either."""
 
@@ -112,7 +112,7 @@ def _judged_as(tx: Tx, seq: int) -> int:
 
 
 def _marks_of(tx: Tx, entry: JournalEntry) -> list[JournalEntry]:
-    """The entry by which a write was marked as judged: it goes with the write, and does not stand in its way."""
+    """The entry that marked a write as judged: it is undone with the write, and does not block its undo."""
     if WAITS not in entry.degraded:
         return []
     later = tx.journal(memory_ids=(entry.memory_id,), after=entry.seq)

@@ -1,4 +1,4 @@
-"""What the undo of an answer does besides: its question opens again, and what it taught is forgotten.
+"""Side effects of undoing an answer: its question opens again, and its lesson is removed.
 
 What was learned can be forgotten as a whole. That is an entry too, whose undo brings it back. An answer from before
 such an entry teaches nothing more: taken back after it, it changes only what the undo of the entry brings back. The
@@ -28,7 +28,7 @@ from wellkept.types import JournalEntry
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What an entry makes, takes back, or makes again: an answer, a forgetting, or the lessons of an import.
+    """What an entry adds or undoes: an answer, a reset of what was learned, or the lessons of an import.
 
     Attributes:
         entry: The entry that made it first.
@@ -51,7 +51,7 @@ def behind(tx: Tx, entry: JournalEntry) -> Act | None:
 
 
 def lesson_in(entry: JournalEntry) -> Lesson | Forgetting | None:
-    """What an answer has taught, or an import has brought along."""
+    """The lessons of an answer or of an import."""
     for one in entry.reasons:
         if one.rule == "teaches":
             return Lesson.of(one.detail)
@@ -122,7 +122,7 @@ def _unanswered(tx: Tx, state: Asking, act: Act) -> Asking:
 
 
 def _with_changes(tx: Tx, forgets: JournalEntry, known: Forgetting) -> Forgetting:
-    """What an entry has forgotten, without answers that were taken back since, and with those that stand again."""
+    """The lessons that an entry removed: without answers undone since then, and with answers restored since then."""
     changed: dict[int, Act] = {}
     for entry in tx.journal(after=forgets.seq):
         act = behind(tx, entry) if entry.undoes else None

@@ -20,7 +20,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.files import replacing
 from wellkept.engine.ingest.choosing import Heard
 from wellkept.engine.ingest.harvest import BUDGET, Harvest
-from wellkept.engine.ingest.rows import Origin, fact_rows, unread_rows
+from wellkept.engine.ingest.import_rows import Origin, fact_rows, unread_rows
 from wellkept.errors import StorePathError
 
 _MOST_BYTES = 1 << 20
@@ -37,7 +37,7 @@ class Extractor(Protocol):
     id: str
 
     def __call__(self, passage: Passage) -> str | None:
-        """What it says about a passage; None when it must not be asked any more.
+        """The model's answer about a passage; None when the budget is spent.
 
         Raises:
             ModelError: It cannot be asked, or sends something else.
@@ -57,7 +57,7 @@ class KeptAnswers:
         self._model = model
 
     def get(self, passage: Passage) -> str | None:
-        """What was said about a passage; None if nothing is kept that can be read."""
+        """The kept answer about a passage; None if there is none, or it is unreadable."""
         try:
             with self._file(passage).open("rb") as file:
                 said = file.read(_MOST_BYTES).decode()
@@ -66,7 +66,7 @@ class KeptAnswers:
         return said if facts_in(said, passage) is not None else None
 
     def put(self, passage: Passage, said: str) -> None:
-        """Keep what was said about a passage.
+        """Keep the model's answer about a passage.
 
         Raises:
             StorePathError: It cannot be written.

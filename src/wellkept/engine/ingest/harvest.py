@@ -12,7 +12,7 @@ from wellkept.core.transcripts.turns import Turn
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import moment
 from wellkept.engine.ingest.choosing import Heard, without_chatter
-from wellkept.engine.ingest.rows import Origin, are_written, statement_rows, unread_rows
+from wellkept.engine.ingest.import_rows import Origin, are_written, statement_rows, unread_rows
 from wellkept.engine.transfer.import_export import Row
 from wellkept.engine.transfer.importer import Importer
 from wellkept.errors import InvalidField
@@ -20,12 +20,12 @@ from wellkept.types import ImportReport
 
 Progress = Callable[[int, int], None]
 BUDGET = "budget"
-"""What is degraded where a budget was too small."""
+"""The degradation to report when a budget was too small."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harvest:
-    """What a transcript gives.
+    """The result of reading a transcript.
 
     Attributes:
         turns: Number of turns read.

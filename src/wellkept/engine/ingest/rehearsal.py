@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wellkept.engine.base.context import Context
 from wellkept.engine.gate.acts import apply
-from wellkept.engine.ingest.rows import are_written
+from wellkept.engine.ingest.import_rows import are_written
 from wellkept.engine.transfer.fingerprints import pages_of_rows, pairs_of
 from wellkept.engine.transfer.import_export import Row
 from wellkept.engine.transfer.importer import Importer, Progress
@@ -52,7 +52,7 @@ def rehearsed(
 
 
 def _copied(tx: Tx, scratch: Context) -> bool:
-    """Put what is stored into an empty store, as one entry of its journal for each page; False if it is too much."""
+    """Copy the stored rows into an empty store, one journal entry for each page; False if there are too many."""
     count = 0
     for rows in pages_of_rows(tx):
         count += len(rows)

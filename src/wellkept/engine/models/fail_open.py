@@ -7,14 +7,16 @@ result reports it as degraded, and `reembed` repairs it later. Own code is never
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.port import Embedded, Embedder, ListReading, RelationModel, Summariser
 from wellkept.policy import Risk
-from wellkept.types import Decision, Memory, MemoryChange, NewMemory, Opinion, Statement
+from wellkept.types import Decision, Memory, NewMemory, Opinion, Statement
 
 if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn, Evidence, Moment
@@ -23,26 +25,29 @@ if TYPE_CHECKING:
 log = logging.getLogger("wellkept")
 
 
+@contextmanager
+def guarded(failure: str, where: str, todo: str = "") -> Iterator[None]:
+    """Run foreign code: any error it raises becomes a `ModelError`, which starts with `failure`."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"{failure}: {type(error).__name__}", where=where, todo=todo) from error
+
+
 def embed(embedder: Embedder, texts: Sequence[str]) -> list[Embedded]:
     """The embedder's answer.
 
     Raises:
         ModelError: The embedder failed in any way.
     """
-    try:
+    with guarded("the embedder failed", embedder.id, "Mend it, then run `wellkept reembed`"):
         return embedder.embed(texts)
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelUnavailable(
-            f"the embedder failed: {type(error).__name__}",
-            where=embedder.id,
-            todo="Mend it, then run `wellkept reembed`",
-        ) from error
 
 
 def about(embedder: Embedder, text: str) -> Embedded:
-    """What the embedder says of a text beside its vector; if it fails to, nothing acts on the vector's similarity."""
+    """The properties that an embedder reports for a text; if it fails, no band acts on the vector's similarity."""
     ask = getattr(embedder, "about", None)
     if ask is None:
         return Embedded(None)
@@ -60,16 +65,11 @@ def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion
     Raises:
         ModelError: The model failed in any way, or did not give an opinion or None for every pair.
     """
-    try:
+    with guarded("the relation model failed", model.id):
         told = list(model.read(pairs))
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelUnavailable(f"the relation model failed: {type(error).__name__}", where=model.id) from error
     if len(told) != len(pairs):
         raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)}", where=model.id)
-    if not all(item is None or _is_sound(item) for item in told):
-        raise ModelResponseInvalid("the relation model gave something that is not an opinion", where=model.id)
+    _check_opinions(told, model.id)
     return told
 
 
@@ -83,17 +83,17 @@ def read_lists(model: RelationModel, lists: Sequence[tuple[str, tuple[str, ...]]
         pairs = list(dict.fromkeys((old, new) for new, texts in lists for old in texts))
         known = dict(zip(pairs, read(model, pairs), strict=True))
         return [tuple(known[old, new] for old in texts) for new, texts in lists]
-    try:
+    with guarded("the relation model failed", model.id):
         told = [tuple(opinions) for opinions in model.read_lists(lists)]
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelUnavailable(f"the relation model failed: {type(error).__name__}", where=model.id) from error
     if [len(opinions) for opinions in told] != [len(texts) for _, texts in lists]:
         raise ModelResponseInvalid("the relation model did not give one opinion for each older text", where=model.id)
-    if not all(item is None or _is_sound(item) for opinions in told for item in opinions):
-        raise ModelResponseInvalid("the relation model gave something that is not an opinion", where=model.id)
+    _check_opinions(chain.from_iterable(told), model.id)
     return told
+
+
+def _check_opinions(given: Iterable[object], where: str) -> None:
+    if not all(item is None or _is_sound(item) for item in given):
+        raise ModelResponseInvalid("the relation model gave something that is not an opinion", where=where)
 
 
 def _is_sound(opinion: object) -> bool:
@@ -111,12 +111,8 @@ def bounds(model: RelationModel, risk: Risk) -> Bounds:
     """
     from wellkept.core.judging.risk_bounds import Bounds
 
-    try:
+    with guarded("the relation model has no bounds", model.id):
         told = model.bounds(risk)
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelUnavailable(f"the relation model has no bounds: {type(error).__name__}", where=model.id) from error
     if not isinstance(told, Bounds):
         raise ModelResponseInvalid("the relation model gave something that is not a record of bounds", where=model.id)
     return told
@@ -128,12 +124,8 @@ def summarise(model: Summariser, texts: Sequence[str], *, limit: int) -> str:
     Raises:
         ModelError: The summariser failed in any way, or did not return a text.
     """
-    try:
+    with guarded("the summariser failed", model.id):
         text = model.summarise(texts, limit=limit)
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelUnavailable(f"the summariser failed: {type(error).__name__}", where=model.id) from error
     if not isinstance(text, str):
         raise ModelResponseInvalid("the summariser gave something that is not text", where=model.id)
     return text
@@ -163,18 +155,10 @@ class GuardedJudge:
 def judged(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     """The core's decision; if the contradiction function failed, the new memory is stored unchecked."""
     from wellkept.core.gate.admit import judge
+    from wellkept.core.gate.judge_review import unreviewed
 
     if evidence.contradiction_fn is None:
         return judge(new, evidence, moment)
-    guarded = GuardedJudge(evidence.contradiction_fn)
-    decision = judge(new, replace(evidence, contradiction_fn=guarded), moment)
-    if not guarded.failed:
-        return decision
-    memory = decision.memory
-    effects = []
-    for effect in decision.effects:
-        if isinstance(effect, MemoryChange) and effect.before is None and effect.after is not None:
-            memory = replace(effect.after, checked=False)
-            effect = MemoryChange(None, memory)
-        effects.append(effect)
-    return replace(decision, memory=memory, effects=tuple(effects), degraded=(*decision.degraded, "judge"))
+    hook = GuardedJudge(evidence.contradiction_fn)
+    decision = judge(new, replace(evidence, contradiction_fn=hook), moment)
+    return unreviewed(decision) if hook.failed else decision

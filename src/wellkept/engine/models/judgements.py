@@ -10,7 +10,7 @@ from wellkept.core.gate.judge_review import left_open, reviewed, unreviewed
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.unanswered import UnansweredError
-from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
+from wellkept.errors import ModelError, ModelResponseInvalid
 from wellkept.models.port import Judge
 from wellkept.types import Decision, NewMemory
 
@@ -77,13 +77,9 @@ def _asked(judge: Judge, pairs: Sequence[Pair]) -> tuple[str, list[float | None]
         ModelError: The judge failed in any way, or did not give a probability for every pair.
     """
     kind = type(judge).__name__
-    try:
+    with fail_open.guarded("the judge failed", kind):
         told = list(judge.judge(pairs))
         name = str(getattr(judge, "id", kind))
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelUnavailable(f"the judge failed: {type(error).__name__}", where=kind) from error
     if len(told) != len(pairs):
         raise ModelResponseInvalid(f"asked about {len(pairs)} pairs, got {len(told)} answers", where=name)
     return name, [_probability(value, name) for value in told]

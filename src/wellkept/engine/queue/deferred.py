@@ -258,11 +258,11 @@ def _queued(ctx: Context, new: NewMemory, one: QueuedWrite) -> WriteResult:
     from wellkept.core.gate.outcomes import born
     from wellkept.core.judging.evidence import Evidence, Moment
 
-    memory = born(new, Evidence(), Moment(one.at, one.id, ctx.namespace, ctx.policy))
-    linking = ctx.policy.for_kind(new.kind).wikilinks
+    own = ctx.policy.for_kind(new.kind)
+    memory = born(new, Evidence(), Moment(one.at, one.id, ctx.namespace, ctx.policy, own))
     return WriteResult(
         outcome="queued",
         memory=None,
         reasons=(Reason("delivery", f"waits as {one.id}"),),
-        message=queued_message(memory, linking=linking),
+        message=queued_message(memory, linking=own.wikilinks),
     )

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from wellkept.core.recall import moves, rank
-from wellkept.core.recall.moves import Pair
+from wellkept.core.recall import rank
+from wellkept.core.recall.newer_first import Pair, reordered
 from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.lifecycle import effective_time
-from wellkept.engine.recall.recorded import Recorded
+from wellkept.engine.recall.recorded_relations import Recorded
 from wellkept.storage.port import Tx
 from wellkept.types import MAY_UPDATE, UPDATES_PART, Conflict, Filter, Hit, Link, Memory, Move
 
@@ -57,7 +57,7 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
         elif _asserted(older, now) < _asserted(newer, now):
             pairs.append(Pair(newer.id, Move(older.id, "updates")))
     pairs.sort(key=lambda one: (*_asserted(by_id[one.newer], now), one.older))
-    return moves.newer_first(scored, pairs)
+    return reordered(scored, pairs)
 
 
 def _linked(tx: Tx, rows: Mapping[str, Memory], recorded: Sequence[Link]) -> Iterator[tuple[str, Memory, Memory]]:

@@ -10,7 +10,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.lookup.read import note_use
 from wellkept.engine.recall import repeats
-from wellkept.engine.recall.recorded import Recorded
+from wellkept.engine.recall.recorded_relations import Recorded
 from wellkept.errors import InvalidField, use_one_of
 from wellkept.types import Filter, Hit, PackOptions
 from wellkept.types.packs import Pack, PackSpec

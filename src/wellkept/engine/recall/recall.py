@@ -9,8 +9,8 @@ from functools import partial
 from typing import TypeAlias
 
 from wellkept.core.asking.state import state_of
-from wellkept.core.recall import moves, rank
-from wellkept.core.recall.moves import Pair
+from wellkept.core.recall import rank
+from wellkept.core.recall.newer_first import Pair, reordered
 from wellkept.core.recall.scoring import document_terms, in_context, lexical_scores, query_terms, statistics
 from wellkept.core.recall.wordings import heads_only, order
 from wellkept.core.records.conflicts import is_open
@@ -24,7 +24,7 @@ from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.recall import candidates, expansion, floor, newer_first, repeats, same_sitting
 from wellkept.engine.recall.candidates import Pool
 from wellkept.engine.recall.question import Asked, Question, question
-from wellkept.engine.recall.recorded import Recorded
+from wellkept.engine.recall.recorded_relations import Recorded
 from wellkept.engine.recall.repeats import Known
 from wellkept.engine.recall.reranking import reranked
 from wellkept.storage.port import Tx
@@ -129,7 +129,7 @@ def _current_first(tx: Tx, hits: list[Hit], q: Question) -> list[Hit]:
     if not replaced:
         return hits
     found = candidates.heads(tx, replaced, q)
-    return moves.newer_first(hits, [Pair(head.id, Move(key, "replaces")) for key, head in found.items()])
+    return reordered(hits, [Pair(head.id, Move(key, "replaces")) for key, head in found.items()])
 
 
 def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:

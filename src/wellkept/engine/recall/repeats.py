@@ -18,7 +18,7 @@ from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.vectors import cosines
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
-from wellkept.engine.recall.recorded import Recorded
+from wellkept.engine.recall.recorded_relations import Recorded
 from wellkept.storage.port import Tx
 from wellkept.types import MAY_RESTATE, Conflict, Degradation, Hit, Memory, Opinion
 from wellkept.types.packs import Group

@@ -7,8 +7,9 @@ import math
 from dataclasses import replace
 
 from wellkept.engine.base.context import Context
+from wellkept.engine.models.fail_open import guarded
 from wellkept.engine.recall.question import Question
-from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
+from wellkept.errors import ModelError, ModelResponseInvalid
 from wellkept.models.port import Reranker
 from wellkept.types import Hit
 
@@ -46,12 +47,8 @@ def _told(reranker: Reranker, query: str, texts: list[str]) -> list[float | None
     Raises:
         ModelError: The reranker failed in any way, or did not return a number for each text.
     """
-    try:
+    with guarded("the reranker failed", str(reranker.id)):
         told = list(reranker.rerank(query, texts))
-    except ModelError:
-        raise
-    except Exception as error:  # foreign code; the hits say `degraded`
-        raise ModelUnavailable(f"the reranker failed: {type(error).__name__}", where=str(reranker.id)) from error
     if len(told) != len(texts) or not all(said is None or _is_number(said) for said in told):
         raise ModelResponseInvalid("the reranker gave no number for each text", where=str(reranker.id))
     return told

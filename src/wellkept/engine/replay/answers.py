@@ -62,7 +62,7 @@ class Answers:
             self._counts[agreement] += times
 
     def _forget(self, entry: JournalEntry) -> None:
-        """Forget what was learned before an entry that forgets; its undo brings it back."""
+        """Remove the lessons learned before a reset entry; undoing that entry restores them."""
         first, stood = (entry.seq, False) if entry.verb == FORGETS else self._forgets.get(entry.undoes, (0, False))
         if not first:
             return
@@ -75,7 +75,7 @@ class Answers:
         self._past.note_asking(state_text(state))
 
     def is_overtaken(self, entry: JournalEntry) -> bool:
-        """Whether the replayed policy decides by itself, in another way than then, what the entry answers."""
+        """Whether the replayed policy decides without a question, and otherwise than before, what the entry answers."""
         given = entry if entry.answers else self._given.get(entry.undoes, (entry, 0))[0]
         asked = self._asked.get(given.answers)
         return asked is not None and asked[2] and self._agreement(given) != "undecided"

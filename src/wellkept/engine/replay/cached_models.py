@@ -11,7 +11,7 @@ from wellkept.engine.base.opinions import Listing
 from wellkept.engine.history.past import Past
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.embedding import usable, vector_key
-from wellkept.engine.models.in_front import InFront
+from wellkept.engine.models.wrapped_embedder import WrappingEmbedder
 from wellkept.errors import ModelError
 from wellkept.models.port import Embedded, Embedder, RelationModel
 from wellkept.policy import Risk
@@ -22,7 +22,7 @@ _Asked = TypeVar("_Asked")
 _Told = TypeVar("_Told")
 
 
-class StoredFirst(InFront):
+class StoredFirst(WrappingEmbedder):
     """The store's embedder, called only for texts without a stored vector."""
 
     def __init__(self, embedder: Embedder, past: Past) -> None:

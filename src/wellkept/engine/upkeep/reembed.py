@@ -21,10 +21,10 @@ from wellkept.engine.base.retry import whole
 from wellkept.engine.gate import rejudge
 from wellkept.engine.gate.acts import apply, entry_of, with_vector
 from wellkept.engine.gate.judging import Models
-from wellkept.engine.gate.raising import raised
+from wellkept.engine.gate.new_questions import raised
 from wellkept.engine.gate.write import judge_waiting
 from wellkept.engine.history.journal import is_undone
-from wellkept.engine.lookup.standing import wordings_behind
+from wellkept.engine.lookup.wordings_and_marks import wordings_behind
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, until_answered
 from wellkept.errors import EmbedderMismatch, ModelError

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wellkept.core.asking.shown import list_for_agent
+from wellkept.core.asking.question_text import list_for_agent
 from wellkept.core.text.token_estimate import estimate_tokens
 from wellkept.engine.replay.cached_models import AskedOnce
 from wellkept.evaluation.asked.endings import StoryEnd, Written, end_of

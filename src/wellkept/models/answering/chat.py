@@ -10,7 +10,8 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from wellkept.core.asking.for_model import answers_in, as_data, schema_of
-from wellkept.models.answering.client import ChatModel, text_of
+from wellkept.models.answering.client import ChatModel
+from wellkept.models.endpoints.completion import text_of
 from wellkept.types import Question
 
 log = logging.getLogger("wellkept")

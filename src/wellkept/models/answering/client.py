@@ -9,16 +9,14 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping
-from functools import lru_cache
-from importlib import resources
 from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 from wellkept.errors import ConfigError, ModelUnavailable
 from wellkept.models.answering.interfaces import Api, ChatCompletions, Interface, Messages, Said, Wanted
+from wellkept.models.endpoints.completion import text_of
 from wellkept.models.endpoints.endpoint import Endpoint
-from wellkept.models.endpoints.options import options_of
-from wellkept.models.judges.spec import number
+from wellkept.models.endpoints.options import number, options_of
 
 log = logging.getLogger("wellkept")
 
@@ -144,12 +142,6 @@ class ChatModel:
         )
         body = self.endpoint.post(self._interface.payload(wanted), where=self.where)
         return self._interface.said(body, self.where)
-
-
-@lru_cache(maxsize=8)
-def text_of(prompt: str) -> str:
-    """A prompt of the package."""
-    return resources.files("wellkept.models").joinpath("data", f"{prompt}.txt").read_text("utf-8")
 
 
 def version(prompt: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from wellkept.core.transcripts.facts import Passage, as_data, schema
-from wellkept.models.answering.client import ChatModel, text_of
+from wellkept.models.answering.client import ChatModel
+from wellkept.models.endpoints.completion import text_of
 
 
 class ChatExtractor(ChatModel):

@@ -1,11 +1,26 @@
-"""Options in the query of an endpoint's URL: those that are ours are taken out, the rest is sent along."""
+"""The setting of a model, and the options in the query of an endpoint's URL: ours are taken out, the rest is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from wellkept.errors import ConfigError
+
+_Number = TypeVar("_Number", int, float)
+
+
+def shown(name: str) -> str:
+    """An unknown setting, quoted for a message; empty unless it is a plain word.
+
+    A URL without its scheme may hold a password.
+
+    Example:
+        >>> shown("minillm"), shown("me:secret@host/v1")
+        (" 'minillm'", '')
+    """
+    return f" {name!r}" if name.replace("-", "").replace("_", "").isalnum() else ""
 
 
 def options_of(url: str, names: Collection[str], *, what: str) -> tuple[str, dict[str, str]]:
@@ -32,3 +47,22 @@ def options_of(url: str, names: Collection[str], *, what: str) -> tuple[str, dic
     return urlunsplit((parts.scheme, parts.netloc, parts.path, kept, "")), {
         name: value for name, value in query if name in names
     }
+
+
+def number(
+    options: Mapping[str, str], name: str, default: _Number, read: Callable[[str], _Number], *, where: str
+) -> _Number:
+    """The value of an option that is a number, or its default.
+
+    Raises:
+        ConfigError: The value is not a number.
+    """
+    try:
+        return read(options[name]) if name in options else default
+    except ValueError:
+        raise ConfigError(f"{name} must be a {'whole ' if read is int else ''}number", where=where) from None
+
+
+def flag(options: Mapping[str, str], name: str) -> bool:
+    """The value of an option that is on or off, by default off."""
+    return options.get(name, "").lower() in ("1", "true", "yes")

@@ -22,7 +22,7 @@ from wellkept.core.gate.judge_review import FLAG_AT
 from wellkept.errors import ConfigError, InvalidInput, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at, need_libraries, tokenizer_of
 from wellkept.models.judges.ending import WORK
-from wellkept.models.onnx import session, verified_bytes
+from wellkept.models.onnx import first_output, session, verified_bytes
 from wellkept.parsing import parsed_json
 from wellkept.types import Memory, Statement
 
@@ -136,10 +136,7 @@ class _Model:
             return round(sum(shares) / len(shares), 4)
 
     def _run(self, feed: dict[str, Any], options: Any) -> float:
-        try:
-            told = self._session.run(None, feed, options)[0]
-        except Exception as error:  # onnxruntime errors have no common base class
-            raise ModelUnavailable("the NLI judge failed to run", where=type(error).__name__) from error
+        told = first_output(self._session, feed, what="the NLI judge", options=options)
         return _share(np.asarray(told, dtype=np.float64), self._output)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
 from wellkept.errors import ConfigError
-from wellkept.models.endpoints.options import options_of
+from wellkept.models.endpoints.options import flag, number, options_of
 from wellkept.models.judges.timeboxed import SECONDS, TimeBoxed
 
 NLI = "nli:"
 _WHERE = "judge"
 _NLI_OPTIONS = frozenset({"sha256", "contradiction", "longest", "seconds"})
 _CHAT_OPTIONS = frozenset({"model", "seconds", "timeout", "retries", "max_tokens", "json"})
-_Number = TypeVar("_Number", int, float)
 
 
 def nli_judge(spec: str) -> TimeBoxed:
@@ -39,8 +37,8 @@ def nli_judge(spec: str) -> TimeBoxed:
     judge = NliJudge(
         Path(path).expanduser(),
         sha256=options.get("sha256", ""),
-        contradiction=number(options, "contradiction", 0, int) if "contradiction" in options else None,
-        longest=number(options, "longest", LONGEST, int),
+        contradiction=number(options, "contradiction", 0, int, where=_WHERE) if "contradiction" in options else None,
+        longest=number(options, "longest", LONGEST, int, where=_WHERE),
     )
     judge.check()
     return TimeBoxed(judge, seconds=_seconds(options))
@@ -61,30 +59,16 @@ def chat_judge(spec: str, api_key: str | None) -> TimeBoxed:
         options.get("model", ""),
         api_key=api_key,
         seconds=seconds,
-        timeout=number(options, "timeout", seconds, float),
-        retries=number(options, "retries", 1, int),
-        max_tokens=number(options, "max_tokens", 64, int),
-        json_mode=options.get("json", "").lower() in ("1", "true", "yes"),
+        timeout=number(options, "timeout", seconds, float, where=_WHERE),
+        retries=number(options, "retries", 1, int, where=_WHERE),
+        max_tokens=number(options, "max_tokens", 64, int, where=_WHERE),
+        json_mode=flag(options, "json"),
     )
     return TimeBoxed(judge, seconds=seconds)
 
 
 def _seconds(options: Mapping[str, str]) -> float:
-    seconds = number(options, "seconds", SECONDS, float)
+    seconds = number(options, "seconds", SECONDS, float, where=_WHERE)
     if not 0 < seconds <= 600:
         raise ConfigError("seconds must be above 0 and at most 600", where=_WHERE)
     return seconds
-
-
-def number(
-    options: Mapping[str, str], name: str, default: _Number, read: Callable[[str], _Number], *, where: str = _WHERE
-) -> _Number:
-    """The numeric value of an option, or its default.
-
-    Raises:
-        ConfigError: The value is not a number.
-    """
-    try:
-        return read(options[name]) if name in options else default
-    except ValueError:
-        raise ConfigError(f"{name} must be a number", where=where) from None

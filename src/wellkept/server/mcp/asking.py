@@ -45,7 +45,7 @@ class ShownQuestions:
             store: The store of the call.
             own: Id of the question about the write; empty if there is none.
         """
-        from wellkept.core.asking.shown import after_write
+        from wellkept.core.asking.question_text import after_write
         from wellkept.engine.asking.by_writer import questions_by_writer
 
         session = self._session(store)

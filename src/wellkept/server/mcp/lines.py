@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from wellkept.core.asking.shown import HEAD, one_of_list
+from wellkept.core.asking.question_text import HEAD, one_of_list
 from wellkept.core.recall.safe_blocks import lines_of, one_line
 from wellkept.core.records.explain import chance, move_words
 from wellkept.server.mcp.answers import SHORTENED, bare, compact

@@ -1,4 +1,4 @@
-"""An embedder in front of another one: what it says of itself is what the other one says."""
+"""Base of an embedder that wraps another one, with the same id, size and properties."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from wellkept.engine.models import fail_open
 from wellkept.models.port import Embedded, Embedder, chatter_of
 
 
-class InFront:
+class WrappingEmbedder:
     """The base of embedders that ask another one only for what they do not know already.
 
     Args:

@@ -27,7 +27,7 @@ class Pair:
         return self.move.over
 
 
-def newer_first(hits: Sequence[Hit], pairs: Sequence[Pair]) -> list[Hit]:
+def reordered(hits: Sequence[Hit], pairs: Sequence[Pair]) -> list[Hit]:
     """The hits, the newer of each pair before the older; a hit that passed its older one says so in `Hit.moved`.
 
     Args:
@@ -40,7 +40,7 @@ def newer_first(hits: Sequence[Hit], pairs: Sequence[Pair]) -> list[Hit]:
         >>> day = datetime(2026, 3, 1, tzinfo=UTC)
         >>> old, new = (Hit(Memory(id=key, namespace="n", content=key, created_at=day, updated_at=day), score, {})
         ...             for key, score in (("old", 0.9), ("new", 0.8)))
-        >>> [(hit.memory.id, hit.moved) for hit in newer_first([old, new], [Pair("new", Move("old", "outdates"))])]
+        >>> [(hit.memory.id, hit.moved) for hit in reordered([old, new], [Pair("new", Move("old", "outdates"))])]
         [('new', Move(over='old', why='outdates', probability=None)), ('old', None)]
     """
     by_id = {hit.memory.id: hit for hit in hits}
