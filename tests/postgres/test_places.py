@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,12 @@ import pytest
 from typer.testing import CliRunner
 
 import wellkept
+from postgres.proxy import Proxy
 from postgres.server import Server
 from wellkept.cli.app import app
+from wellkept.engine.queue import flushing
+from wellkept.engine.queue.deferred import Queue
+from wellkept.engine.queue.flushing import flush_left
 from wellkept.engine.transfer import move as engine_move
 from wellkept.engine.transfer.migrate import migrate
 from wellkept.engine.transfer.move import Database, clean, give_up, move
@@ -33,6 +37,7 @@ from wellkept.errors import (
     NoStore,
     StorageError,
 )
+from wellkept.operations import queued_writes
 from wellkept.policy import Policy
 from wellkept.storage.placement import PlacedStorage
 from wellkept.storage.placement.table import Table, table_from, text_of
@@ -303,6 +308,78 @@ def test_the_past_of_a_namespace_needs_no_first_database(places: Places) -> None
         inner.at("one").close()
         assert len(store.recall("ferns", as_of=datetime(2030, 1, 1, tzinfo=UTC))) == 1
         assert inner.header_for(ANA).store_id == known
+
+
+@pytest.fixture
+def with_two_away(places: Places) -> Iterator[tuple[MemoryStore, Proxy]]:
+    """A store with a queued write for each of three databases, one of which has gone since; and its network."""
+    proxy = Proxy(places.urls["two"])
+    places.urls["two"] = proxy.url
+    places.write('"gone/" = "two"\n"fresh/" = "one"\n' + "".join(f'"team/{name}" = "{name}"\n' for name in NAMES))
+    with places.open() as store:
+        for name in NAMES:
+            store.in_namespace(f"team/{name}").remember("Tea is upstairs.")
+        inner = store._ctx.storage
+        assert isinstance(inner, PlacedStorage)
+        inner.insist = lambda act, kept=int: act()
+        for name in ("two", "one", "three"):  # the one that has gone is the first in the queue
+            store.in_namespace(f"team/{name}").queue.remember("Ana waters the ferns.")
+        proxy.refusing = True
+        proxy.cut()
+        yield store, proxy
+    proxy.stop()
+
+
+FLUSHES: dict[str, Callable[[MemoryStore], object]] = {
+    "at once": lambda store: Queue(store._ctx, everywhere=True).flush(),
+    "in parts, as a server does": lambda store: list(flush_left(store._ctx, idle=timedelta())),
+}
+
+
+@pytest.mark.parametrize("act", FLUSHES.values(), ids=FLUSHES)
+def test_a_database_that_has_gone_keeps_its_queued_writes_and_stops_no_others(
+    with_two_away: tuple[MemoryStore, Proxy], act: Callable[[MemoryStore], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, proxy = with_two_away
+    monkeypatch.setattr(flushing, "_MOST_AT_ONCE", 1)
+    with pytest.raises(StorageError, match=r"1 database could not be written: 'two': .*127\.0\.0\.1:\d+") as refused:
+        act(store)
+    assert refused.value.database == "two"
+    assert [len(store.in_namespace(f"team/{name}").list()) for name in ("one", "three")] == [2, 2]
+    [waiting] = Queue(store._ctx, everywhere=True).pending()
+    assert (waiting.namespace, waiting.attempts) == ("team/two", 0)
+    proxy.refusing = False
+    act(store)
+    assert len(store.in_namespace("team/two").list()) == 2
+    assert Queue(store._ctx, everywhere=True).pending() == ()
+
+
+def test_a_server_that_stops_says_whose_queued_writes_wait(with_two_away: tuple[MemoryStore, Proxy]) -> None:
+    assert "waits for the next start: 1 database could not be written: 'two'" in queued_writes.flush(with_two_away[0])
+
+
+def test_a_database_that_has_gone_is_tried_once_and_is_not_mistaken_for_the_one_of_a_new_namespace(
+    with_two_away: tuple[MemoryStore, Proxy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new namespace is looked for in all databases first, so it waits, but its own database has not failed."""
+    store, _ = with_two_away
+    for name in ("gone/one", "gone/two", "fresh/one"):
+        store.in_namespace(name).queue.remember("Ana waters the ferns.")
+    store.in_namespace("team/one").queue.remember("Ana waters the palms.")
+    tried: list[str] = []
+    begin = PostgresStorage.begin
+
+    def counted(self: PostgresStorage, namespace: str, *, write: bool) -> Any:
+        tried.append(namespace)
+        return begin(self, namespace, write=write)
+
+    monkeypatch.setattr(PostgresStorage, "begin", counted)
+    with pytest.raises(StorageError, match="'two'"):
+        Queue(store._ctx, everywhere=True).flush()
+    assert "team/two" in tried and not {"gone/one", "gone/two"} & set(tried)
+    assert [len(store.in_namespace(f"team/{name}").list()) for name in ("one", "three")] == [3, 2]
+    waiting = Queue(store._ctx, everywhere=True).pending()
+    assert sorted(one.namespace for one in waiting) == ["fresh/one", "gone/one", "gone/two", "team/two"]
 
 
 def with_a_further_one(places: Places, url: str) -> None:
