@@ -24,8 +24,10 @@ from wellkept.engine.queue import flushing
 from wellkept.engine.queue.deferred import Queue
 from wellkept.engine.queue.flushing import flush_left
 from wellkept.engine.transfer import move as engine_move
+from wellkept.engine.transfer import second_copy
 from wellkept.engine.transfer.migrate import migrate
 from wellkept.engine.transfer.move import Database, clean, give_up, move
+from wellkept.engine.transfer.second_copy import remove
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import (
     Busy,
@@ -45,6 +47,7 @@ from wellkept.storage.port import OPEN, Closed
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.moves import PostgresMover
 from wellkept.storage.postgres.session import Session
+from wellkept.storage.sqlite import SqliteStorage
 from wellkept.types import Filter
 
 ANA = "acme/ana"
@@ -840,6 +843,114 @@ def test_no_command_chooses_between_two_databases_that_hold_a_namespace(
     assert refused.exit_code == 1
     assert "databases 'one' and 'two' each hold a namespace 'acme/ana', and no move made them" in refused.stderr
     assert held(storage) == {"one": 7, "two": 1, "three": 0}
+
+
+@pytest.fixture
+def twice(places: Places, storage: PlacedStorage) -> PlacedStorage:
+    """A namespace of seven memories that a process with another table has made in `two` as well."""
+    with wellkept.open(places.urls["two"], embedder="hashing", namespace=ANA) as other:
+        other.remember("Written by a process with another table.")
+        other.remember("Shelf 0 of the archive holds the maps of region 0.")
+    return storage
+
+
+def test_a_second_copy_that_no_move_made_is_shown_then_saved_in_a_file_and_removed(
+    places: Places, twice: PlacedStorage, tmp_path: Path
+) -> None:
+    shown = json.loads(places.run("db", "remove-copy", ANA, "two", "--json").stdout)
+    assert shown == {
+        "namespace": ANA, "kept": "one", "database": "two", "entries": 2, "memories": 2, "missing": 1,
+        "texts": ["Written by a process with another table."], "removed": False,
+    }  # fmt: skip
+    assert "Nothing was changed" in places.run("db", "remove-copy", ANA, "two").stdout
+    assert twice.found_at(ANA) == ["one", "two"]
+    late = places.write('"acme/" = "two"\n', file=tmp_path / "of another machine.toml")
+    done = places.run("db", "remove-copy", ANA, "two", "--save", str(tmp_path / "two.db"))
+    assert "kept, lacks 1 of them" in done.stdout and "compared by hashes; it is removed" in done.stdout
+    assert held(twice) == {"one": 7, "two": 0, "three": 0} and twice.found_at(ANA) == ["one"]
+    with wellkept.open(str(tmp_path / "two.db"), embedder="hashing", namespace=ANA) as saved:
+        assert len(saved.list()) == len(saved.journal()) == 2
+    with wellkept.open(f"placement://{late}", embedder="hashing", namespace=ANA) as other:
+        assert other.remember("Ana waters the ferns.").outcome == "created"
+    assert held(twice) == {"one": 8, "two": 0, "three": 0}
+
+
+REFUSALS: dict[str, tuple[list[str], str]] = {
+    "the one of the table": ([ANA, "one"], "by the table of places it lives in 'one'"),
+    "none": ([ANA, "three"], "database 'three' holds no copy"),
+    "an unknown database": ([ANA, "six"], "there is no database 'six'"),
+    "a namespace of nobody": (["acme/ben", "two"], "database 'two' holds no copy"),
+}
+
+
+@pytest.mark.parametrize(("words", "told"), REFUSALS.values(), ids=REFUSALS)
+def test_only_a_second_copy_is_removed(
+    places: Places, twice: PlacedStorage, words: list[str], told: str, tmp_path: Path
+) -> None:
+    refused = places.run("db", "remove-copy", *words, "--save", str(tmp_path / "copy.db"))
+    assert refused.exit_code == 1 and told in refused.stderr
+    assert held(twice) == {"one": 7, "two": 2, "three": 0}
+
+
+def test_no_copy_is_removed_while_one_of_both_is_moved_or_the_kept_one_is_closed(
+    places: Places, twice: PlacedStorage, tmp_path: Path
+) -> None:
+    save = ("--save", str(tmp_path / "copy.db"))
+    closing(twice, "two", Closed(moving="three"))
+    assert "being moved to database 'three'" in places.run("db", "remove-copy", ANA, "two", *save).stderr
+    closing(twice, "two", OPEN, Closed(moving="three"))
+    closing(twice, "one", Closed(moved="two"))
+    assert "is not there or not open" in places.run("db", "remove-copy", ANA, "two", *save).stderr
+    closing(twice, "one", OPEN, Closed(moved="two"))
+    with twice.at("two").alone(ANA):
+        assert "is being moved by wellkept, process" in places.run("db", "remove-copy", ANA, "two", *save).stderr
+    assert held(twice) == {"one": 7, "two": 2, "three": 0}
+
+
+def test_a_copy_that_cannot_be_saved_stays_and_stays_open(places: Places, twice: PlacedStorage, tmp_path: Path) -> None:
+    with wellkept.open(str(tmp_path / "other.db"), embedder="hashing", namespace=ANA) as other:
+        other.remember("Something else.")
+        other.remember("And more.")
+    refused = places.run("db", "remove-copy", ANA, "two", "--save", str(tmp_path / "other.db"))
+    assert refused.exit_code == 1 and "the target holds other things" in refused.stderr
+    assert twice.found_at(ANA) == ["one", "two"]
+
+
+@pytest.mark.parametrize("how", [Corrupt("the copy is not what was copied"), KeyboardInterrupt()], ids=["error", "end"])
+def test_a_failure_while_a_copy_is_saved_opens_it_again(
+    twice: PlacedStorage, monkeypatch: pytest.MonkeyPatch, how: BaseException, tmp_path: Path
+) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise how
+
+    ends, save = (database(twice, "one"), database(twice, "two")), SqliteStorage(tmp_path / "two.db")
+    with monkeypatch.context() as patch:
+        patch.setattr(second_copy, "copy_namespace", fails)
+        with pytest.raises(type(how)):
+            remove(*ends, ANA, save=save)
+    assert twice.found_at(ANA) == ["one", "two"]
+    closing(twice, "two", Closed(moved="one"))  # as one has left it that was killed
+    assert remove(*ends, ANA, save=save).removed and held(twice) == {"one": 7, "two": 0, "three": 0}
+    save.close()
+
+
+def test_a_copy_that_changes_after_it_was_saved_is_not_removed(
+    places: Places, twice: PlacedStorage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    copy, save = second_copy.copy_namespace, SqliteStorage(tmp_path / "two.db")
+
+    def changed(*given: Any, **named: Any) -> Any:
+        result = copy(*given, **named)
+        with psycopg.connect(places.urls["two"], autocommit=True) as connection:
+            connection.execute("UPDATE wellkept.namespace SET seq = seq + 1")
+        return result
+
+    monkeypatch.setattr(second_copy, "copy_namespace", changed)
+    with pytest.raises(Busy, match="somebody has written in the copy meanwhile; nothing was removed"):
+        remove(database(twice, "one"), database(twice, "two"), ANA, save=save)
+    with twice.at("two").for_moving().begin(ANA, write=False) as tx:
+        assert len(tx.journal()) == 2
+    save.close()
 
 
 def test_a_move_is_given_up_by_command(places: Places, storage: PlacedStorage) -> None:
