@@ -873,6 +873,12 @@ def test_a_second_copy_that_no_move_made_is_shown_then_saved_in_a_file_and_remov
     with wellkept.open(f"placement://{late}", embedder="hashing", namespace=ANA) as other:
         assert other.remember("Ana waters the ferns.").outcome == "created"
     assert held(twice) == {"one": 8, "two": 0, "three": 0}
+    lines = str(tmp_path / "ana-two.jsonl")
+    out = CliRunner().invoke(app, ["--db", str(tmp_path / "two.db"), "--namespace", ANA, "export", lines])
+    back = places.run("--namespace", ANA, "import", lines)
+    assert (out.exit_code, back.exit_code) == (0, 0), back.output
+    with places.open() as store:
+        assert "Written by a process with another table." in [memory.content for memory in store.list()]
 
 
 REFUSALS: dict[str, tuple[list[str], str]] = {
