@@ -101,7 +101,7 @@ def remove_copy(
     save: Path | None = option("--save", metavar="FILE", help="Save the copy in this store, then remove it."),
 ) -> None:
     """Show what a second copy of a namespace holds that no move made; save it in a file and remove it with --save."""
-    from wellkept.engine.transfer.second_copy import compare, remove
+    from wellkept.engine.transfer.second_copy import describe, remove
 
     storage, namespace = _store(run), check_namespace(name)
     _check_database(storage, database)
@@ -114,7 +114,7 @@ def remove_copy(
         )
     ends = _at(storage, kept), _at(storage, database)
     if save is None:
-        result = compare(*ends, namespace)
+        result = describe(*ends, namespace)
     else:
         with run.progress("Saving", None) as done:
             result = remove(

@@ -42,7 +42,7 @@ class SecondCopy:
     removed: bool = False
 
 
-def compare(kept: Database, second: Database, namespace: str) -> SecondCopy:
+def describe(kept: Database, second: Database, namespace: str) -> SecondCopy:
     """What a second copy holds, and what of it the kept one lacks; nothing is changed.
 
     Raises:
@@ -100,13 +100,13 @@ def remove(
         progress: Called with the progress.
 
     Raises:
-        NotFound, IllegalTransition: As `compare`.
+        NotFound, IllegalTransition: As `describe`.
         Busy: Another process is moving the namespace.
         StorageError: The store holds other data, or a database failed; nothing was removed.
         Corrupt: The copy is damaged, or the saved one differs; nothing was removed.
     """
     with alone_in_both(second, kept, namespace) as (there, _):
-        compare(kept, second, namespace)
+        describe(kept, second, namespace)
         was, closed = second.storage.closed(namespace), Closed(moved=kept.name)
         source = second.storage.for_moving()
         check_sound(source, (namespace,))
@@ -118,7 +118,7 @@ def remove(
             save.configure(embedder=header.embedder, dim=header.dim, policy=header.policy)
         there.close_for(closed, was=was)  # from now on nobody writes in it
         try:
-            found = compare(kept, second, namespace)
+            found = describe(kept, second, namespace)
             copy_namespace(source, save, namespace, progress=progress)
         except (WellkeptError, KeyboardInterrupt):
             there.close_for(was, was=closed)
