@@ -194,9 +194,11 @@ class StorageError(WellkeptError):
     Attributes:
         transient: Whether the transaction left no trace and a retry may succeed. Every verb retries by itself, so
             only code below the verbs sees such an error with True.
+        database: Of several databases, the name of the one that failed; empty with one database.
     """
 
     transient: bool = False
+    database: str = ""
 
 
 class StorePathError(StorageError):

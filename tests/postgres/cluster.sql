@@ -3,7 +3,8 @@
 -- documented to refuse. What Citus itself does with these calls is not tested here.
 
 CREATE TABLE asked (call bigserial PRIMARY KEY, what text NOT NULL);
-CREATE TABLE pg_dist_node (nodeid int, groupid int, nodename text, nodeport int, noderole text, isactive bool, shouldhaveshards bool);
+CREATE TABLE pg_dist_node (nodeid int, groupid int, nodename text, nodeport int, noderole text, isactive bool, shouldhaveshards bool,
+  hasmetadata bool DEFAULT true, metadatasynced bool DEFAULT true);
 INSERT INTO pg_dist_node VALUES (1, 0, 'coordinator', 5432, 'primary', true, false),
   (2, 1, 'one', 5432, 'primary', true, true), (3, 2, 'two', 5432, 'primary', true, true),
   (4, 2, 'two-standby', 5432, 'secondary', true, true);

@@ -20,15 +20,17 @@ PLANNED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "MERGE", "VALUES")
 
 @dataclass
 class Sent:
-    """The sent statements by text: the first and the last bound values of each."""
+    """The sent statements by text: the first and the last bound values of each; and the texts by port."""
 
     first: dict[str, list[Any]] = field(default_factory=dict)
     last: dict[str, list[Any]] = field(default_factory=dict)
+    by_port: dict[int, set[str]] = field(default_factory=dict)
 
-    def take(self, query: Any, parameters: Any) -> None:
+    def take(self, query: Any, parameters: Any, port: int = 0) -> None:
         """Take note of one statement."""
         text = query.decode() if isinstance(query, bytes) else query if isinstance(query, str) else query.as_string()
         first, last = self.first.setdefault(text, []), self.last.setdefault(text, [])
+        self.by_port.setdefault(port, set()).add(text)
         values = dict(parameters) if isinstance(parameters, dict) else parameters
         if len(first) < _KEPT:
             first.append(values)
@@ -53,7 +55,7 @@ def listening() -> Iterator[Sent]:
     def heard(execute: Any) -> Any:
         def run(self: Any, query: Any, params: Any = None, **more: Any) -> Any:
             if ours(self):
-                sent.take(query, params)
+                sent.take(query, params, self.connection.info.port)
             return execute(self, query, params, **more)
 
         return run
@@ -62,7 +64,7 @@ def listening() -> Iterator[Sent]:
         given = list(params_seq)
         if ours(self):
             for params in given[:_KEPT]:
-                sent.take(query, params)
+                sent.take(query, params, self.connection.info.port)
         return many(self, query, given, **more)
 
     try:

@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
 
 import wellkept
-from postgres.given import CITUS
+from postgres.cluster import NEEDS_CLUSTER, ask, cluster_store
 from postgres.proxy import At, Proxy
+from postgres.sent import listening
 from postgres.server import emptying
 from postgres.test_retries import ALL_CUTS, once, rows_of
 from wellkept.storage.postgres import PostgresStorage
@@ -26,26 +28,15 @@ from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import Filter
 
-pytestmark = [
-    pytest.mark.external,
-    pytest.mark.skipif(not CITUS, reason="name the coordinator's database in WELLKEPT_TEST_CITUS"),
-]
+pytestmark = NEEDS_CLUSTER
 WRITERS, FACTS = 4, 20
-
-
-def ask(statement: str) -> list[tuple[Any, ...]]:
-    with psycopg.connect(CITUS, autocommit=True) as connection:
-        cursor = connection.execute(statement.encode())
-        return cursor.fetchall() if cursor.description else []
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     """The database with a store that is distributed."""
-    ask("DROP SCHEMA IF EXISTS wellkept CASCADE")
-    distribute(CITUS, shards=32)
-    yield CITUS
-    ask("DROP SCHEMA wellkept CASCADE")
+    with cluster_store() as made:
+        yield made
 
 
 @pytest.fixture
@@ -53,6 +44,17 @@ def url(cluster: str) -> Iterator[str]:
     """The same without rows."""
     yield cluster
     ask(f"BEGIN; {emptying()} DELETE FROM wellkept.token; COMMIT")
+
+
+def by_workers(url: str) -> tuple[str, set[int]]:
+    """The address with the workers after the coordinator, as the cluster names them; and the ports of the workers."""
+    workers = ask(
+        "SELECT nodename || ':' || nodeport, nodeport FROM pg_dist_node "
+        "WHERE groupid <> 0 AND noderole = 'primary' AND isactive"
+    )
+    parts = urlsplit(url)
+    servers = ",".join((parts.netloc, *(server for server, _ in workers)))
+    return urlunsplit(parts._replace(netloc=servers)), {port for _, port in workers}
 
 
 def opened(url: str, **how: Any) -> wellkept.MemoryStore:
@@ -79,6 +81,23 @@ def test_a_write_is_a_transaction_on_one_server(url: str) -> None:
         for number in range(5):
             assert store.in_namespace(f"acme/{number}").remember(f"Gauge {number} is read at noon.").entry == 1
     assert ask("SELECT count(*) FROM pg_dist_transaction") == before
+
+
+def test_workers_write_and_read_what_the_coordinator_does(url: str) -> None:
+    """The workers must be reachable from here under the names by which the cluster knows them."""
+    address, ports = by_workers(url)
+    names = [f"acme/{number}" for number in range(2 * len(ports))]
+    with listening() as sent, opened(address) as by_worker:
+        for name in names:
+            here = by_worker.in_namespace(name)
+            assert here.remember(f"{name} waters the ferns.").outcome == "created"
+            assert here.remember(f"{name} waters the ferns.").outcome == "duplicate"
+    writing = {port for port, texts in sent.by_port.items() if any("INTO wellkept.journal " in text for text in texts)}
+    assert writing and writing <= ports
+    with opened(url) as plain, opened(address) as by_worker:
+        for name in names:
+            assert plain.in_namespace(name).list() == by_worker.in_namespace(name).list() != ()
+        assert plain.verify() == ()
 
 
 @pytest.mark.parametrize("at", ALL_CUTS[:3])

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,17 @@ import pytest
 from typer.testing import CliRunner
 
 import wellkept
+from postgres.proxy import Proxy
 from postgres.server import Server
 from wellkept.cli.app import app
+from wellkept.engine.queue import flushing
+from wellkept.engine.queue.deferred import Queue
+from wellkept.engine.queue.flushing import flush_left
 from wellkept.engine.transfer import move as engine_move
+from wellkept.engine.transfer import second_copy
 from wellkept.engine.transfer.migrate import migrate
 from wellkept.engine.transfer.move import Database, clean, give_up, move
+from wellkept.engine.transfer.second_copy import remove
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import (
     Busy,
@@ -33,6 +39,7 @@ from wellkept.errors import (
     NoStore,
     StorageError,
 )
+from wellkept.operations import queued_writes
 from wellkept.policy import Policy
 from wellkept.storage.placement import PlacedStorage
 from wellkept.storage.placement.table import Table, table_from, text_of
@@ -40,6 +47,7 @@ from wellkept.storage.port import OPEN, Closed
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.moves import PostgresMover
 from wellkept.storage.postgres.session import Session
+from wellkept.storage.sqlite import SqliteStorage
 from wellkept.types import Filter
 
 ANA = "acme/ana"
@@ -303,6 +311,78 @@ def test_the_past_of_a_namespace_needs_no_first_database(places: Places) -> None
         inner.at("one").close()
         assert len(store.recall("ferns", as_of=datetime(2030, 1, 1, tzinfo=UTC))) == 1
         assert inner.header_for(ANA).store_id == known
+
+
+@pytest.fixture
+def with_two_away(places: Places) -> Iterator[tuple[MemoryStore, Proxy]]:
+    """A store with a queued write for each of three databases, one of which has gone since; and its network."""
+    proxy = Proxy(places.urls["two"])
+    places.urls["two"] = proxy.url
+    places.write('"gone/" = "two"\n"fresh/" = "one"\n' + "".join(f'"team/{name}" = "{name}"\n' for name in NAMES))
+    with places.open() as store:
+        for name in NAMES:
+            store.in_namespace(f"team/{name}").remember("Tea is upstairs.")
+        inner = store._ctx.storage
+        assert isinstance(inner, PlacedStorage)
+        inner.insist = lambda act, kept=int: act()
+        for name in ("two", "one", "three"):  # the one that has gone is the first in the queue
+            store.in_namespace(f"team/{name}").queue.remember("Ana waters the ferns.")
+        proxy.refusing = True
+        proxy.cut()
+        yield store, proxy
+    proxy.stop()
+
+
+FLUSHES: dict[str, Callable[[MemoryStore], object]] = {
+    "at once": lambda store: Queue(store._ctx, everywhere=True).flush(),
+    "in parts, as a server does": lambda store: list(flush_left(store._ctx, idle=timedelta())),
+}
+
+
+@pytest.mark.parametrize("act", FLUSHES.values(), ids=FLUSHES)
+def test_a_database_that_has_gone_keeps_its_queued_writes_and_stops_no_others(
+    with_two_away: tuple[MemoryStore, Proxy], act: Callable[[MemoryStore], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, proxy = with_two_away
+    monkeypatch.setattr(flushing, "_MOST_AT_ONCE", 1)
+    with pytest.raises(StorageError, match=r"1 database could not be written: 'two': .*127\.0\.0\.1:\d+") as refused:
+        act(store)
+    assert refused.value.database == "two"
+    assert [len(store.in_namespace(f"team/{name}").list()) for name in ("one", "three")] == [2, 2]
+    [waiting] = Queue(store._ctx, everywhere=True).pending()
+    assert (waiting.namespace, waiting.attempts) == ("team/two", 0)
+    proxy.refusing = False
+    act(store)
+    assert len(store.in_namespace("team/two").list()) == 2
+    assert Queue(store._ctx, everywhere=True).pending() == ()
+
+
+def test_a_server_that_stops_says_whose_queued_writes_wait(with_two_away: tuple[MemoryStore, Proxy]) -> None:
+    assert "waits for the next start: 1 database could not be written: 'two'" in queued_writes.flush(with_two_away[0])
+
+
+def test_a_database_that_has_gone_is_tried_once_and_is_not_mistaken_for_the_one_of_a_new_namespace(
+    with_two_away: tuple[MemoryStore, Proxy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new namespace is looked for in all databases first, so it waits, but its own database has not failed."""
+    store, _ = with_two_away
+    for name in ("gone/one", "gone/two", "fresh/one"):
+        store.in_namespace(name).queue.remember("Ana waters the ferns.")
+    store.in_namespace("team/one").queue.remember("Ana waters the palms.")
+    tried: list[str] = []
+    begin = PostgresStorage.begin
+
+    def counted(self: PostgresStorage, namespace: str, *, write: bool) -> Any:
+        tried.append(namespace)
+        return begin(self, namespace, write=write)
+
+    monkeypatch.setattr(PostgresStorage, "begin", counted)
+    with pytest.raises(StorageError, match="'two'"):
+        Queue(store._ctx, everywhere=True).flush()
+    assert "team/two" in tried and not {"gone/one", "gone/two"} & set(tried)
+    assert [len(store.in_namespace(f"team/{name}").list()) for name in ("one", "three")] == [3, 2]
+    waiting = Queue(store._ctx, everywhere=True).pending()
+    assert sorted(one.namespace for one in waiting) == ["fresh/one", "gone/one", "gone/two", "team/two"]
 
 
 def with_a_further_one(places: Places, url: str) -> None:
@@ -763,6 +843,120 @@ def test_no_command_chooses_between_two_databases_that_hold_a_namespace(
     assert refused.exit_code == 1
     assert "databases 'one' and 'two' each hold a namespace 'acme/ana', and no move made them" in refused.stderr
     assert held(storage) == {"one": 7, "two": 1, "three": 0}
+
+
+@pytest.fixture
+def twice(places: Places, storage: PlacedStorage) -> PlacedStorage:
+    """A namespace of seven memories that a process with another table has made in `two` as well."""
+    with wellkept.open(places.urls["two"], embedder="hashing", namespace=ANA) as other:
+        other.remember("Written by a process with another table.")
+        other.remember("Shelf 0 of the archive holds the maps of region 0.")
+    return storage
+
+
+def test_a_second_copy_that_no_move_made_is_shown_then_saved_in_a_file_and_removed(
+    places: Places, twice: PlacedStorage, tmp_path: Path
+) -> None:
+    shown = json.loads(places.run("db", "remove-copy", ANA, "two", "--json").stdout)
+    assert shown == {
+        "namespace": ANA, "kept": "one", "database": "two", "entries": 2, "memories": 2, "missing": 1,
+        "texts": ["Written by a process with another table."], "removed": False,
+    }  # fmt: skip
+    assert "Nothing was changed" in places.run("db", "remove-copy", ANA, "two").stdout
+    assert twice.found_at(ANA) == ["one", "two"]
+    late = places.write('"acme/" = "two"\n', file=tmp_path / "of another machine.toml")
+    done = places.run("db", "remove-copy", ANA, "two", "--save", str(tmp_path / "two.db"))
+    assert "kept, lacks 1 of them" in done.stdout and "compared by hashes; it is removed" in done.stdout
+    assert held(twice) == {"one": 7, "two": 0, "three": 0} and twice.found_at(ANA) == ["one"]
+    with wellkept.open(str(tmp_path / "two.db"), embedder="hashing", namespace=ANA) as saved:
+        assert len(saved.list()) == len(saved.journal()) == 2
+    with wellkept.open(f"placement://{late}", embedder="hashing", namespace=ANA) as other:
+        assert other.remember("Ana waters the ferns.").outcome == "created"
+    assert held(twice) == {"one": 8, "two": 0, "three": 0}
+    lines = str(tmp_path / "ana-two.jsonl")
+    out = CliRunner().invoke(app, ["--db", str(tmp_path / "two.db"), "--namespace", ANA, "export", lines])
+    back = places.run("--namespace", ANA, "import", lines)
+    assert (out.exit_code, back.exit_code) == (0, 0), back.output
+    with places.open() as store:
+        assert "Written by a process with another table." in [memory.content for memory in store.list()]
+
+
+REFUSALS: dict[str, tuple[list[str], str]] = {
+    "the one of the table": ([ANA, "one"], "by the table of places it lives in 'one'"),
+    "none": ([ANA, "three"], "database 'three' holds no copy"),
+    "an unknown database": ([ANA, "six"], "there is no database 'six'"),
+    "a namespace of nobody": (["acme/ben", "two"], "database 'two' holds no copy"),
+}
+
+
+@pytest.mark.parametrize(("words", "told"), REFUSALS.values(), ids=REFUSALS)
+def test_only_a_second_copy_is_removed(
+    places: Places, twice: PlacedStorage, words: list[str], told: str, tmp_path: Path
+) -> None:
+    refused = places.run("db", "remove-copy", *words, "--save", str(tmp_path / "copy.db"))
+    assert refused.exit_code == 1 and told in refused.stderr
+    assert held(twice) == {"one": 7, "two": 2, "three": 0}
+
+
+def test_no_copy_is_removed_while_one_of_both_is_moved_or_the_kept_one_is_closed(
+    places: Places, twice: PlacedStorage, tmp_path: Path
+) -> None:
+    save = ("--save", str(tmp_path / "copy.db"))
+    closing(twice, "two", Closed(moving="three"))
+    assert "being moved to database 'three'" in places.run("db", "remove-copy", ANA, "two", *save).stderr
+    closing(twice, "two", OPEN, Closed(moving="three"))
+    closing(twice, "one", Closed(moved="two"))
+    assert "is not there or not open" in places.run("db", "remove-copy", ANA, "two", *save).stderr
+    closing(twice, "one", OPEN, Closed(moved="two"))
+    with twice.at("two").alone(ANA):
+        assert "is being moved by wellkept, process" in places.run("db", "remove-copy", ANA, "two", *save).stderr
+    assert held(twice) == {"one": 7, "two": 2, "three": 0}
+
+
+def test_a_copy_that_cannot_be_saved_stays_and_stays_open(places: Places, twice: PlacedStorage, tmp_path: Path) -> None:
+    with wellkept.open(str(tmp_path / "other.db"), embedder="hashing", namespace=ANA) as other:
+        other.remember("Something else.")
+        other.remember("And more.")
+    refused = places.run("db", "remove-copy", ANA, "two", "--save", str(tmp_path / "other.db"))
+    assert refused.exit_code == 1 and "the target holds other things" in refused.stderr
+    assert twice.found_at(ANA) == ["one", "two"]
+
+
+@pytest.mark.parametrize("how", [Corrupt("the copy is not what was copied"), KeyboardInterrupt()], ids=["error", "end"])
+def test_a_failure_while_a_copy_is_saved_opens_it_again(
+    twice: PlacedStorage, monkeypatch: pytest.MonkeyPatch, how: BaseException, tmp_path: Path
+) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise how
+
+    ends, save = (database(twice, "one"), database(twice, "two")), SqliteStorage(tmp_path / "two.db")
+    with monkeypatch.context() as patch:
+        patch.setattr(second_copy, "copy_namespace", fails)
+        with pytest.raises(type(how)):
+            remove(*ends, ANA, save=save)
+    assert twice.found_at(ANA) == ["one", "two"]
+    closing(twice, "two", Closed(moved="one"))  # as one has left it that was killed
+    assert remove(*ends, ANA, save=save).removed and held(twice) == {"one": 7, "two": 0, "three": 0}
+    save.close()
+
+
+def test_a_copy_that_changes_after_it_was_saved_is_not_removed(
+    places: Places, twice: PlacedStorage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    copy, save = second_copy.copy_namespace, SqliteStorage(tmp_path / "two.db")
+
+    def changed(*given: Any, **named: Any) -> Any:
+        result = copy(*given, **named)
+        with psycopg.connect(places.urls["two"], autocommit=True) as connection:
+            connection.execute("UPDATE wellkept.namespace SET seq = seq + 1")
+        return result
+
+    monkeypatch.setattr(second_copy, "copy_namespace", changed)
+    with pytest.raises(Busy, match="somebody has written in the copy meanwhile; nothing was removed"):
+        remove(database(twice, "one"), database(twice, "two"), ANA, save=save)
+    with twice.at("two").for_moving().begin(ANA, write=False) as tx:
+        assert len(tx.journal()) == 2
+    save.close()
 
 
 def test_a_move_is_given_up_by_command(places: Places, storage: PlacedStorage) -> None:

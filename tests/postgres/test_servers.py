@@ -20,6 +20,7 @@ import httpx2
 import pytest
 
 import wellkept
+from postgres.cluster import NEEDS_CLUSTER, cluster_store
 from postgres.server import server
 from wellkept.types import ALL_STATUSES, Filter
 
@@ -30,8 +31,12 @@ SECONDS = 60
 FACTS, CLIENTS = 24, 4
 
 
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+@pytest.fixture(scope="module", params=["one server", pytest.param("a cluster", marks=NEEDS_CLUSTER)])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "a cluster":
+        with cluster_store() as made:
+            yield made
+        return
     running = server()
     made = running.database()
     yield made
@@ -44,10 +49,11 @@ def serving(url: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str
     command = [sys.executable, "-m", "wellkept.cli", "--db", url, "--embedder", "hashing", "serve"]
     paths = str(ROOT / "src")
     settings = {"PYTHONPATH": paths, "WELLKEPT_RELATION_MODEL": "none", "OPENBLAS_NUM_THREADS": "1"}
+    around = {name: value for name, value in os.environ.items() if not name.startswith("WELLKEPT_")}  # of the test run
     with (folder / f"{os.urandom(4).hex()}.log").open("w+") as said:
         process = subprocess.Popen(
             [*command, "--port", "0", "--rate", "0", "--drain", "0", "--json"],
-            stdout=subprocess.PIPE, stderr=said, text=True, cwd=folder, env={**os.environ, **settings},
+            stdout=subprocess.PIPE, stderr=said, text=True, cwd=folder, env={**around, **settings},
         )  # fmt: skip
         try:
             assert process.stdout is not None

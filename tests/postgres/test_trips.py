@@ -15,7 +15,7 @@ from wellkept.testing.checks.world import NS, World, entry, memory
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import AliasChange, Filter, MemoryChange
 
-MOST = {"created": 7, "duplicate": 9}
+MOST = {"created": 7, "duplicate": 7}
 """Trips of a writing transaction, its begin and its commit included."""
 FIRST = "The left gauge is read at noon."
 Act = Callable[[wellkept.MemoryStore], str]

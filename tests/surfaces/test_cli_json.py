@@ -56,6 +56,8 @@ ELSEWHERE = {
     "test_the_command_builds_one_where_there_is_enough_and_says_what_it_finds",
     "db move": "postgres/test_places.py::test_the_commands_show_set_and_move",
     "db place": "postgres/test_places.py::test_the_commands_show_set_and_move",
+    "db remove-copy": "postgres/test_places.py::"
+    "test_a_second_copy_that_no_move_made_is_shown_then_saved_in_a_file_and_removed",
     "db secure": "postgres/test_database_tokens.py::test_the_command_line_closes_a_store_and_keeps_tokens_in_it",
     "decay": "surfaces/test_cli_lifecycle.py::test_decay_counts_stages_and_names_what_would_go",
     "demo": "surfaces/test_demo.py::test_json_is_ascii_so_that_it_can_be_shown_anywhere",

@@ -141,6 +141,7 @@ _COMMANDS: Mapping[str, Sequence[Command | Group | Elsewhere]] = {
                 Command("index", "operating.db_commands:index"),
                 Command("move", "operating.place_commands:move"),
                 Command("place", "operating.place_commands:place"),
+                Command("remove-copy", "operating.place_commands:remove_copy"),
                 Command("secure", "operating.db_commands:secure"),
             ),
         ),

@@ -175,6 +175,15 @@ class Describing(Protocol):
 
 
 @runtime_checkable
+class Placing(Protocol):
+    """Optional protocol of a storage over several databases; its errors name the one that failed."""
+
+    def database_of(self, namespace: str) -> str:
+        """The name of the database in which a namespace lives, by the table of places."""
+        ...
+
+
+@runtime_checkable
 class Mending(Protocol):
     """Optional protocol of a backend that stores data derived from its records."""
 

@@ -60,7 +60,7 @@ def backup(
     force: bool = flag("--force", help="Replace the file."),
 ) -> None:
     """Back up the store to a file while it is in use: a consistent snapshot, verified."""
-    storage = _file_storage(run, _own_file(run.settings))
+    storage = file_storage(run, _own_file(run.settings))
     with run.busy("Copying"):
         copied = storage.backup(file, replace=force)
     held = f"{_held(copied.entries)}, {copied.size:,} bytes"
@@ -103,7 +103,7 @@ def _opened(run: Session, url: str, *, reads: bool) -> Storage:
     if file is not None:
         if reads and not file.exists():
             return _absent(run, url)
-        return _file_storage(run, file, make=not reads)
+        return file_storage(run, file, make=not reads)
     if not is_server(url):
         raise UnknownBackend(
             "a store in memory ends with the process",
@@ -125,7 +125,8 @@ def _absent(run: Session, url: str) -> Storage:
     return DictStorage()
 
 
-def _file_storage(run: Session, file: Path, *, make: bool = False) -> SqliteStorage:
+def file_storage(run: Session, file: Path, *, make: bool = False) -> SqliteStorage:
+    """The store in a file, opened without an embedder; closed when the command ends."""
     from wellkept.storage.sqlite import SqliteStorage
 
     if not make and not file.exists():

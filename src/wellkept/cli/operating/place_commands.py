@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wellkept.cli.operating.moving_commands import shown
+from wellkept.cli.operating.moving_commands import file_storage, shown
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.render import rows_of
 from wellkept.cli.terminal.safe import one_line
@@ -18,6 +19,7 @@ from wellkept.types.showing import count_of
 if TYPE_CHECKING:
     from wellkept.cli.terminal.render import Parts
     from wellkept.engine.transfer.move import Database, MoveResult
+    from wellkept.engine.transfer.second_copy import SecondCopy
     from wellkept.storage.placement import PlacedStorage
 
 
@@ -89,6 +91,54 @@ def move(
         result = _given_up(storage, namespace)
     results = _cleaned(storage, namespace) if clean else [result] if result is not None else []
     run.show_each(results, lambda: [_told(each) for each in results] or ["There is no copy to remove"])
+
+
+def remove_copy(
+    run: Session,
+    name: str = argument(metavar="NAMESPACE", help="The namespace."),
+    database: str = argument(metavar="DATABASE", help="The database that holds the copy to remove."),
+    *,
+    save: Path | None = option("--save", metavar="FILE", help="Save the copy in this store, then remove it."),
+) -> None:
+    """Show what a second copy of a namespace holds that no move made; save it in a file and remove it with --save."""
+    from wellkept.engine.transfer.second_copy import describe, remove
+
+    storage, namespace = _store(run), check_namespace(name)
+    _check_database(storage, database)
+    kept = storage.file.table().place_of(namespace).database
+    if kept == database:
+        raise IllegalTransition(
+            f"by the table of places it lives in {database!r}",
+            where=namespace,
+            todo="Let it live in the other one first: wellkept db place NAMESPACE --in DATABASE",
+        )
+    ends = _at(storage, kept), _at(storage, database)
+    if save is None:
+        result = describe(*ends, namespace)
+    else:
+        with run.progress("Saving", None) as done:
+            result = remove(
+                *ends,
+                namespace,
+                save=file_storage(run, save, make=True),
+                progress=lambda name, at, whole: done(at, whole),
+            )
+    run.show(result, lambda: _of_second(result, save))
+
+
+def _of_second(found: SecondCopy, save: Path | None) -> Parts:
+    yield one_line(
+        f"{found.namespace}: {found.database} holds {count_of(found.entries, 'entry')} and "
+        f"{count_of(found.memories, 'active memory')}; {found.kept}, which is kept, lacks {found.missing} of them",
+        limit=600,
+    )
+    yield from (f"  {one_line(text, limit=200)}" for text in found.texts)
+    if found.missing > len(found.texts):
+        yield f"  and {found.missing - len(found.texts)} more"
+    if save is None:
+        yield "Nothing was changed; save the copy in a file and remove it with --save FILE"
+    else:
+        yield one_line(f"{save} holds the copy with its journal, compared by hashes; it is removed", limit=2_000)
 
 
 def _store(run: Session) -> PlacedStorage:
@@ -244,7 +294,7 @@ def _source(storage: PlacedStorage, namespace: str) -> Database:
         raise StorageError(
             f"databases {' and '.join(map(repr, found))} each hold a namespace {namespace!r}, and no move made them",
             where=str(storage.file.path),
-            todo="Compare them, each opened by its address, and keep one",
+            todo="Keep one: wellkept db place NAMESPACE --in DATABASE; remove the other: wellkept db remove-copy",
         )
     return _at(storage, sources[0])
 

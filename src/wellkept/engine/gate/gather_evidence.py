@@ -217,15 +217,20 @@ def _verbatim(tx: Tx, item: Item) -> tuple[Candidate, ...]:
     own, stages, relatives = item.new.kind, item.policy.stages, item.relatives
     statuses: tuple[Status, ...] = ("active", "superseded", "wording")
     # Most texts are new; one query for both hashes shows that.
-    both = relatives or ("hash" in stages and "canonical" in stages)
-    if both and not tx.find(Filter(hashes=item.aliases, kinds=(own, *relatives), statuses=statuses), limit=1):
+    all_exact = "hash" in stages
+    both = relatives or (all_exact and "canonical" in stages)
+    rows = tx.find(Filter(hashes=item.aliases, kinds=(own, *relatives), statuses=statuses)) if both else []
+    if both and not rows:
         return ()
     for stage, text, name in zip(("hash", "canonical"), item.aliases, _BY_HASH, strict=True):
         known = any(hit.memory.status == "active" and hit.memory.kind == own for hit in found.values())
         kinds = (own, *relatives) if stage in stages and not known else relatives
-        if kinds:
-            for memory in tx.find(Filter(hashes=(text,), kinds=kinds, statuses=statuses)):
-                found.setdefault(memory.id, Candidate(memory, name))
+        if both and all_exact and stage == "canonical":  # all rows with the first hash are found, so it is the other
+            hits = [memory for memory in rows if memory.kind in kinds]
+        else:
+            hits = tx.find(Filter(hashes=(text,), kinds=kinds, statuses=statuses)) if kinds else []
+        for memory in hits:
+            found.setdefault(memory.id, Candidate(memory, name))
     return tuple(found.values())
 
 

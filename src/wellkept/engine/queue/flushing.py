@@ -19,10 +19,12 @@ from wellkept.core.records.codec import DAMAGE
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import asked_of, check_namespace, new_memory
 from wellkept.engine.models.no_embedder import Unloaded
-from wellkept.errors import Busy, Corrupt, InvalidInput, StorageError, WellkeptError
+from wellkept.errors import Busy, Corrupt, Elsewhere, InvalidInput, StorageError, WellkeptError
 from wellkept.storage.ledger import UNREADABLE
+from wellkept.storage.port import Placing
 from wellkept.types import NewMemory, WriteResult
 from wellkept.types.queue import Flushed, QueuedWrite
+from wellkept.types.showing import count_of
 
 log = logging.getLogger("wellkept")
 
@@ -30,6 +32,8 @@ MAX_ATTEMPTS = 5
 """Automatic attempts for a failing write; it stays listed, and `flush(again=True)` tries it again."""
 IDLE = timedelta(minutes=5)
 """Time after the last write of its session after which a queued write counts as abandoned."""
+_Away = dict[str, StorageError]
+"""Of several databases, those that could not be written, by name."""
 _MOST_AT_ONCE = 1_000
 _TURN_OF_OTHERS = 0.01
 """Pause in seconds between two parts, so that other threads of this process get the lock."""
@@ -51,13 +55,16 @@ def flush(ctx: Context, chosen: Callable[[], Sequence[QueuedWrite]]) -> Flushed:
         chosen: Returns the entries, called when nobody else is flushing.
 
     Raises:
-        StorageError: The store could not be written; unwritten entries stay queued.
+        StorageError: The store could not be written; unwritten entries stay queued. Of several databases, the others
+            were written.
     """
     if ctx.ledger.is_empty():
         return Flushed()
+    away: _Away = {}
     with ctx.ledger.turn():
-        told = _flushed(ctx, chosen())
+        told = _flushed(ctx, chosen(), away)
         ctx.ledger.tidy()
+    _check_all(away)
     return told
 
 
@@ -75,7 +82,7 @@ def flush_left(ctx: Context, *, idle: timedelta = IDLE) -> Generator[Flushed]:
         The result of each part after it was written; the next part begins when it is requested.
 
     Raises:
-        StorageError: The store could not be written; unwritten entries stay queued.
+        StorageError: As `flush`; of several databases, after all parts.
 
     Example:
         >>> import wellkept
@@ -85,6 +92,7 @@ def flush_left(ctx: Context, *, idle: timedelta = IDLE) -> Generator[Flushed]:
         [1]
     """
     found = left(waiting(ctx, None), idle=idle, now=ctx.clock())
+    away: _Away = {}
     try:
         for start in range(0, len(found), _MOST_AT_ONCE):
             if start:
@@ -93,14 +101,21 @@ def flush_left(ctx: Context, *, idle: timedelta = IDLE) -> Generator[Flushed]:
                 if not ours:
                     return
                 now = ctx.ledger.still(found[start : start + _MOST_AT_ONCE])
-                told = _flushed(ctx, [one for one in now if one.attempts < MAX_ATTEMPTS])
+                told = _flushed(ctx, [one for one in now if one.attempts < MAX_ATTEMPTS], away)
             yield told
+        _check_all(away)
     finally:
         ctx.ledger.tidy()
 
 
-def _flushed(ctx: Context, chosen: Sequence[QueuedWrite]) -> Flushed:
-    """Write entries while holding the lock. A namespace that cannot be written does not stop the others."""
+def _flushed(ctx: Context, chosen: Sequence[QueuedWrite], away: _Away) -> Flushed:
+    """Write entries while holding the lock. A namespace that cannot be written does not stop the others.
+
+    Args:
+        ctx: Of any namespace of the store.
+        chosen: The entries.
+        away: Databases that have failed, which are not tried again; further ones are added.
+    """
     from wellkept.engine.gate import write
 
     results: list[WriteResult] = []
@@ -108,6 +123,8 @@ def _flushed(ctx: Context, chosen: Sequence[QueuedWrite]) -> Flushed:
     passed_over: dict[str, str] = {}
     for (namespace, *_), group in groupby(chosen, key=_together):
         members = list(group)
+        if away and (known := away.get(_database_of(ctx, namespace))) is not None:
+            passed_over.setdefault(namespace, _reason(known))
         for start in range(0, len(members), write.CHUNK):
             part = members[start : start + write.CHUNK]
             if namespace in passed_over:  # a later write must not come before a queued one
@@ -117,14 +134,38 @@ def _flushed(ctx: Context, chosen: Sequence[QueuedWrite]) -> Flushed:
                 written, errors = _written(ctx, part)
                 ctx.ledger.settle(written, {one.id: one.error for one in errors}, namespace=namespace)
             except (StorageError, *DAMAGE) as error:
-                if not _concerns_one_namespace(ctx, error):
-                    raise
                 passed_over[namespace] = _reason(error)
-                failed += _kept_back(ctx, part, error)
+                if _concerns_one_namespace(ctx, error):
+                    failed += _kept_back(ctx, part, error)
+                elif isinstance(error, StorageError) and error.database:
+                    away.setdefault(error.database, error)
+                    failed += [replace(one, error=_reason(error)) for one in part]
+                else:
+                    raise
                 continue
             results += [result for result in written.values() if result is not None]
             failed += errors
     return Flushed(tuple(results), tuple(failed))
+
+
+def _database_of(ctx: Context, namespace: str) -> str:
+    """The name of the database of a namespace; empty where there is only one."""
+    return ctx.storage.database_of(namespace) if isinstance(ctx.storage, Placing) else ""
+
+
+def _check_all(away: _Away) -> None:
+    """Raise if one of several databases could not be written."""
+    if not away:
+        return
+    reasons = "; ".join(f"{name!r}: {error.what} ({error.where})" for name, error in away.items())
+    told = StorageError(
+        f"{count_of(len(away), 'database')} could not be written: {reasons}; the queued writes of others are stored",
+        where="queue",
+        todo="Flush the queue again when that is mended; what could not be written waits",
+    )
+    told.transient = all(error.transient for error in away.values())
+    told.database = next(iter(away))
+    raise told
 
 
 def _concerns_one_namespace(ctx: Context, error: Exception) -> bool:
@@ -133,7 +174,7 @@ def _concerns_one_namespace(ctx: Context, error: Exception) -> bool:
         return True
     if isinstance(error, Busy):
         return ctx.ledger.shared and not error.transient  # in a file, one writer blocks all others
-    return type(error) in (Corrupt, StorageError) and not error.transient
+    return type(error) in (Corrupt, Elsewhere, StorageError) and not error.transient
 
 
 def _kept_back(ctx: Context, part: Sequence[QueuedWrite], error: Exception) -> list[QueuedWrite]:

@@ -125,8 +125,8 @@ def migrate(
     here, there = source.header(), target.header()
     names = _chosen(here, namespaces)
     others = tuple(name for name in there.namespaces if name not in names)
-    _check_sound(source, names)
-    _check_target(here, there, others=() if namespaces else others)
+    check_sound(source, names)
+    check_target(here, there, others=() if namespaces else others)
     if strange := [told for name in names if (told := foreign(source, target, name))]:
         raise occupied(strange)
     if not dry_run and here.embedder and not there.namespaces:
@@ -168,7 +168,7 @@ def _chosen(here: Header, namespaces: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(namespaces))
 
 
-def _check_sound(source: Storage, names: Iterable[str]) -> None:
+def check_sound(source: Storage, names: Iterable[str]) -> None:
     """Check the source first: a copy of readable data would hide that the source is damaged."""
     found = list(source.verify())
     if isinstance(source, Mending):
@@ -179,7 +179,8 @@ def _check_sound(source: Storage, names: Iterable[str]) -> None:
         raise Corrupt(f"the source is not sound: {found[0]}{more}", where="migrate", todo="Run `wellkept repair` on it")
 
 
-def _check_target(here: Header, there: Header, *, others: Sequence[str]) -> None:
+def check_target(here: Header, there: Header, *, others: Sequence[str]) -> None:
+    """Check that the target holds none of these other namespaces, and no vectors of another embedder."""
     if others:
         raise occupied([f"namespace {name!r}" for name in others])
     if there.namespaces and (there.embedder, there.dim) != (here.embedder, here.dim):

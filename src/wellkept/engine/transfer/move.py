@@ -97,7 +97,7 @@ def move(
         Corrupt: The source is damaged, or the copy differs; as before.
         ConfigError: The table of places cannot be changed. If the namespace was moved, start the move again.
     """
-    with _alone(source, target, namespace) as (here, there):
+    with alone_in_both(source, target, namespace) as (here, there):
         state = _unfinished(source, target, namespace)
         done, copied = "finished", 0
         if not (state.moving and is_ready(target, namespace)):
@@ -124,7 +124,7 @@ def give_up(source: Database, target: Database, namespace: str) -> MoveResult:
         IllegalTransition: The copy is complete and others may have written there already.
         StorageError: What the target holds is no copy, so nothing is removed.
     """
-    with _alone(source, target, namespace) as (here, there):
+    with alone_in_both(source, target, namespace) as (here, there):
         if is_ready(target, namespace):
             raise IllegalTransition(
                 f"the copy in database {target.name!r} is complete and in use", where=namespace, todo=_AGAIN
@@ -143,7 +143,7 @@ def clean(former: Database, now: Database, namespace: str) -> MoveResult:
         IllegalTransition: It is being moved.
         StorageError: What the former database holds is no earlier state, so nothing is removed.
     """
-    with _alone(former, now, namespace) as (there, _):
+    with alone_in_both(former, now, namespace) as (there, _):
         if now.storage.closed(namespace) != OPEN:
             raise IllegalTransition("it is being moved", where=namespace, todo="Finish the move, or give it up: --back")
         entries = _emptied(now, former, there, namespace)
@@ -162,7 +162,7 @@ def seq_of(database: Database, namespace: str) -> int:
 
 
 @contextmanager
-def _alone(one: Database, other: Database, namespace: str) -> Iterator[tuple[Mover, Mover]]:
+def alone_in_both(one: Database, other: Database, namespace: str) -> Iterator[tuple[Mover, Mover]]:
     """Be the only mover in both databases, so that no other move, its giving up or its cleaning overlaps."""
     with ExitStack() as stack:
         yield (
@@ -266,5 +266,5 @@ def _is_open_too(database: Database, namespace: str) -> StorageError:
     return StorageError(
         f"database {database.name!r} holds this namespace too, open to writers",
         where=namespace,
-        todo="Compare both, and remove one copy",
+        todo="Keep one of them: wellkept db remove-copy",
     )

@@ -166,6 +166,10 @@ class PlacedStorage:
 
     # ---- the port ----
 
+    def database_of(self, namespace: str) -> str:
+        """See `Placing.database_of`."""
+        return self.file.table().place_of(namespace).database
+
     def header(self) -> Header:
         """See `Storage.header`; the id is that of the first database, the namespaces are those of all."""
         names = {name for storage in self.databases().values() for name in storage.header().namespaces}
@@ -198,7 +202,7 @@ class PlacedStorage:
             Busy: Another writer held the namespace for too long, or it is being moved.
             Elsewhere: The namespace is in another database than the table says.
         """
-        new_in = ""
+        new_in = name = ""
         while True:
             try:
                 with ExitStack() as stack:
@@ -212,6 +216,9 @@ class PlacedStorage:
             except _Unknown:  # no connection is held now: with one of each pool, many callers would wait for each other
                 self._check_new(namespace, at=name)
                 new_in = name
+            except StorageError as error:  # while it is read or written, or at its commit
+                error.database = error.database or name
+                raise
 
     def _followed(self, namespace: str, act: Callable[[PostgresStorage], _T]) -> tuple[str, _T]:
         """Act in the database of a namespace, also if it was moved; returns the name of the database too."""
@@ -221,7 +228,8 @@ class PlacedStorage:
         while True:
             asked.add(name)
             try:
-                return name, act(self._at(table, name))
+                with _naming(name):
+                    return name, act(self._at(table, name))
             except Elsewhere as error:  # the table may be that of another machine
                 name = error.database
                 if name in asked or name not in table.databases:
@@ -244,7 +252,7 @@ class PlacedStorage:
             if name == besides:
                 continue
             try:
-                with storage.begin(namespace, write=False) as tx:
+                with _naming(name), storage.begin(namespace, write=False) as tx:
                     if tx.seq:
                         found.append(name)
             except Elsewhere:
@@ -302,6 +310,16 @@ class PlacedStorage:
 
 class _Unknown(Exception):
     """The database that was asked knows no namespace of this name."""
+
+
+@contextmanager
+def _naming(database: str) -> Iterator[None]:
+    """Name the database in an error of it; one that says where a namespace is names that one."""
+    try:
+        yield
+    except StorageError as error:
+        error.database = error.database or database
+        raise
 
 
 @contextmanager

@@ -27,7 +27,8 @@ from wellkept.storage.postgres.server.connections import Connections, reads_only
 from wellkept.storage.postgres.server.distribution import is_spread
 from wellkept.storage.postgres.server.isolation import READ, WRITE, secure
 from wellkept.storage.postgres.server.opening import STORE_LOCK, checked_url, connected, prepare
-from wellkept.storage.postgres.session import MOMENT, Bounds, Session, know_vectors
+from wellkept.storage.postgres.server.workers import Workers, apart
+from wellkept.storage.postgres.session import MOMENT, Bounds, Connection, Session, know_vectors
 from wellkept.storage.postgres.shared.job_queue import PostgresJobs
 from wellkept.storage.postgres.shared.prepared_vectors import PostgresAhead
 from wellkept.storage.postgres.shared.queue_ledger import PostgresLedger
@@ -114,13 +115,19 @@ class PostgresStorage(Bound):
             self._pooled = first.prepare_threshold is None
             with session.reading():
                 self._behind: bool = session.row("isolation.behind")[0]
-                self._bounds = replace(self._bounds, elsewhere=is_spread(session))
+                spread = is_spread(session)
+                self._bounds = replace(self._bounds, elsewhere=spread)
+                self._conninfo, workers = apart(self._conninfo, session) if spread else (self._conninfo, ())
                 is_old = session.row("header.words")[0] != words_version()
             if is_old:
                 self._refresh_words(session)
         finally:
             first.close()
-        self._pool = Connections(self._conninfo, self._where, most=self._connections, seconds=busy_seconds)
+        self._pool, *others = [
+            Connections(one, self._where, most=self._connections, seconds=busy_seconds)
+            for one in (self._conninfo, *workers)
+        ]
+        self._workers = Workers(others)
 
     def __repr__(self) -> str:
         return f"PostgresStorage({self._where!r})"  # without the password of the address
@@ -128,26 +135,32 @@ class PostgresStorage(Bound):
     # ---- connections ----
 
     @contextmanager
-    def _begun(self, name: str, bounds: Bounds | None = None) -> Iterator[Session]:
+    def _begun(self, name: str, bounds: Bounds | None = None, namespace: str = "") -> Iterator[Session]:
         """A connection inside a transaction; a transaction still open at the end is rolled back.
 
         The first statement detects a connection that died while idle. Nothing has happened then, so another one is
         taken, up to the number of connections.
+
+        Args:
+            name: The statement that begins the transaction.
+            bounds: Its time limits.
+            namespace: The only namespace that it concerns, which a worker of a cluster may serve.
         """
-        session = None
+        session, pool = None, self._pool
         for _ in range(self._connections + 1):
-            session = Session(self._pool.take(), self._where, self._key, bounds=bounds or self._bounds)
+            pool, connection = self._taken(namespace)
+            session = Session(connection, self._where, self._key, bounds=bounds or self._bounds)
             try:
                 session.run(name)
-                if not self._pool.is_demoted(session.connection):
+                if not pool.is_demoted(session.connection):
                     break
-                self._pool.renew()
+                pool.renew()
             except Lost:
                 pass
             except BaseException:
-                self._pool.give(session.connection)
+                pool.give(session.connection)
                 raise
-            self._pool.give(session.connection)
+            pool.give(session.connection)
             session = None
         if session is None:
             raise undone(self._where)
@@ -155,12 +168,17 @@ class PostgresStorage(Bound):
             yield session
         except ReadOnly as error:
             if self._has_written.is_set() and reads_only(session.connection):
-                self._pool.renew()  # they lead to the former primary
+                pool.renew()  # they lead to the former primary
                 passing(error)
             raise
         finally:
             session.rollback()
-            self._pool.give(session.connection, spoiled=session.spoiled)
+            pool.give(session.connection, spoiled=session.spoiled)
+
+    def _taken(self, namespace: str) -> tuple[Connections, Connection]:
+        """A connection and its pool; tokens are on the coordinator only."""
+        at_worker = self._workers.take(namespace) if namespace and not self._key else None
+        return at_worker or (self._pool, self._pool.take())
 
     @contextmanager
     def _beside(self) -> Iterator[Session]:
@@ -236,7 +254,7 @@ class PostgresStorage(Bound):
             )
 
     @contextmanager
-    def _write(self, bounds: Bounds | None = None) -> Iterator[Session]:
+    def _write(self, bounds: Bounds | None = None, namespace: str = "") -> Iterator[Session]:
         """A connection inside a writing transaction with a shared store lock; errors are translated."""
         if getattr(self._writing, "now", False):
             raise Busy("this thread is already writing", where=self._where, todo="End its transaction first")
@@ -244,7 +262,7 @@ class PostgresStorage(Bound):
             raise Busy("too many threads are writing", where=self._where, todo="Repeat the call as it is")
         try:
             self._writing.now = True
-            with self._begun("begin.write", bounds) as session:
+            with self._begun("begin.write", bounds, namespace) as session:
                 yield session
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise translated(error, self._where) from error
@@ -325,14 +343,14 @@ class PostgresStorage(Bound):
         """
         self._require_token()
         if not write:
-            with self._begun("begin.read") as session:
+            with self._begun("begin.read", namespace=namespace) as session:
                 session.enter(namespace, READ)
                 reading = ReadTx(session, namespace, self._index, partial(self._latest, namespace))
                 self._refuse_closed(namespace, reading.closed, write=False)
                 self._check_model(reading)
                 yield reading
             return
-        with self._write() as session:
+        with self._write(namespace=namespace) as session:
             session.enter(namespace, WRITE)
             self._lock(session, "lock.share")
             tx = WriteTx(session, namespace, self._index, partial(self._latest, namespace))
@@ -453,7 +471,7 @@ class PostgresStorage(Bound):
 
     def _write_uses(self, namespace: str) -> None:
         """Write waiting counts, unless another transaction writes in the namespace or holds a needed lock."""
-        with self._begun("begin.write", MOMENT) as session:
+        with self._begun("begin.write", MOMENT, namespace) as session:
             session.enter(namespace)
             row = session.row("namespace.try", {"ns": number_of(namespace)})
             if row is not None:
@@ -544,6 +562,7 @@ class PostgresStorage(Bound):
                 self._write_uses(namespace)
         self._closed = True
         self._pool.close()
+        self._workers.close()
         self._index.clear()
 
     # ---- full text ----

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -273,11 +273,20 @@ class ReadTx(ReadingOnly, ABC):
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
         """See `Tx.vectors`."""
         asked = list(hashes)
-        if self.foreign or not asked:
-            return {}
-        given = {"ns": self._ns, "model": self._model, "hashes": self._session.listed(asked)}
-        found = {digest: self._usable(sent) for digest, sent in self._session.rows("vector.get", given)}
-        return {digest: vector for digest in asked if (vector := found.get(digest)) is not None}
+        found: dict[str, Vector] = {}
+        for name, given in self._vectors_of(asked):
+            found = self._usable_vectors(self._session.rows(name, given))
+        return {digest: found[digest] for digest in asked if digest in found}
+
+    def _vectors_of(self, hashes: Collection[str]) -> list[tuple[str, Mapping[str, Any]]]:
+        """The query of vectors by hash; none if there are none of the store's embedder."""
+        if self.foreign or not hashes:
+            return []
+        return [("vector.get", {"ns": self._ns, "model": self._model, "hashes": self._session.listed(hashes)})]
+
+    def _usable_vectors(self, rows: Iterable[Any]) -> dict[str, Vector]:
+        """The vectors in the answer, by hash."""
+        return {digest: vector for digest, sent in rows if (vector := self._usable(sent)) is not None}
 
     # ---- full text ----
 

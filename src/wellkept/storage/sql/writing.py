@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wellkept.core.records.codec import dumps, iso, record_text
@@ -116,7 +117,7 @@ class WriteTx(ReadTx):
         texts: list[str] = []
         fresh = self._keep_vectors(vectors or {})
         aliases = [effect for effect in entry.effects if isinstance(effect, AliasChange)]
-        held, counts = self._held(entry.effects, self._first_place, aliases)
+        held, counts, known = self._held(entry.effects, self._first_place, aliases, fresh)
         changed = iter(counts)
         for effect in entry.effects:
             text = ""
@@ -135,7 +136,7 @@ class WriteTx(ReadTx):
                         continue
             kept.append(effect)
             texts.append(text)
-        self._write_memories(held, fresh)
+        self._write_memories(held, {**known, **fresh})
         others = self._others(entry, fresh, held)
         self._uncommitted |= self._index_rows(others, self._session) if others else {}
         return self._append(entry, kept, texts, [*held, *others])
@@ -143,11 +144,16 @@ class WriteTx(ReadTx):
     # ---- memories ----
 
     def _held(
-        self, effects: Iterable[Effect], first_place: Callable[[], int], aliases: Sequence[AliasChange] = ()
-    ) -> tuple[dict[str, Held], list[int]]:
+        self,
+        effects: Sequence[Effect],
+        first_place: Callable[[], int],
+        aliases: Sequence[AliasChange] = (),
+        fresh: Mapping[str, Vector] = MappingProxyType({}),
+    ) -> tuple[dict[str, Held], list[int], dict[str, Vector]]:
         """The current state of every changed memory, in the order of the effects.
 
-        Aliases are changed on the same trip; for each, whether it was.
+        Aliases are changed on the same trip; for each, whether it was. So are the vectors of the new texts read, by
+        hash, besides the fresh ones.
         """
         held: dict[str, Held] = {}
         new_place = 0
@@ -163,13 +169,18 @@ class WriteTx(ReadTx):
                 new_place = new_place + 1 if held else first_place()
                 held[memory.id] = Held(new_place)
         asked: list[tuple[str, Mapping[str, Any]]] = [self._alias(effect) for effect in aliases]
+        ends = [effect.after for effect in effects if isinstance(effect, MemoryChange)]
+        texts = self._vectors_of({after.embedding for after in ends if after} - fresh.keys() - {""})
         if held:
-            asked.append(("memory.held", {"ns": self._ns, "ids": self._session.listed(held)}))
+            asked += [*texts, ("memory.held", {"ns": self._ns, "ids": self._session.listed(held)})]
         answers = self._session.batch(asked) if asked else []
+        known: dict[str, Vector] = {}
         if held:
             for memory_id, place, version, status, found_by in answers.pop().rows:
                 held[memory_id] = Held(held[memory_id].new_place, place, place, version, status, found_by)
-        return held, [one.changed for one in answers]
+            if texts:
+                known = self._usable_vectors(answers.pop().rows)
+        return held, [one.changed for one in answers], known
 
     def _change_memory(self, before: Memory | None, after: Memory | None, text: str, held: Mapping[str, Held]) -> None:
         memory = after or before
@@ -194,7 +205,7 @@ class WriteTx(ReadTx):
         row.words |= before is None or before.status != after.status or said(before) != said(after)
         row.version, row.status = after.version, after.status
 
-    def _write_memories(self, held: Mapping[str, Held], fresh: Mapping[str, Vector]) -> None:
+    def _write_memories(self, held: Mapping[str, Held], known: Mapping[str, Vector]) -> None:
         gone = [one for one, row in held.items() if row.former is not None and row.place != row.former]
         if gone:
             self._session.put("memory.delete", [{"ns": self._ns, "ids": self._session.listed(gone)}])
@@ -217,12 +228,12 @@ class WriteTx(ReadTx):
         if usage:
             self.touch(usage)
         self._write_words([row for row in held.values() if row.words])
-        self._move(held, fresh)
+        self._move(held, known)
 
-    def _move(self, held: Mapping[str, Held], fresh: Mapping[str, Vector]) -> None:
-        """Make changed rows visible to searches in this transaction."""
-        wanted = {row.after.embedding for row in held.values() if row.after} - fresh.keys() - {""}
-        vectors = {**self.vectors(wanted), **fresh}
+    def _move(self, held: Mapping[str, Held], known: Mapping[str, Vector]) -> None:
+        """Make changed rows visible to searches in this transaction; some of their vectors are known."""
+        wanted = {row.after.embedding for row in held.values() if row.after} - known.keys() - {""}
+        vectors = {**self.vectors(wanted), **known}
         for memory_id, row in held.items():
             after = row.after
             self._uncommitted[memory_id] = (
@@ -383,7 +394,7 @@ class WriteTx(ReadTx):
         hashes = self._scrub_journal(gone)
         rows = self.find(Filter(ids=tuple(sorted(gone)), statuses=ALL_STATUSES))
         hashes.update(row.embedding for row in rows)
-        held, _ = self._held([MemoryChange(row, None) for row in rows], self._first_place)
+        held, *_ = self._held([MemoryChange(row, None) for row in rows], self._first_place)
         for memory in rows:
             row, left = held[memory.id], tombstone(memory, at=entry.at)
             row.after, row.text, row.usage, row.words = left, record_text(left), usage_of(left), True
@@ -472,7 +483,7 @@ class WriteTx(ReadTx):
         Returns:
             For each effect the JSON of the memory's new state, and the ids of the memories.
         """
-        held, _ = self._held(effects, first_place)
+        held, _, known = self._held(effects, first_place, fresh=fresh)
         texts = []
         for effect in effects:
             text = ""
@@ -493,7 +504,7 @@ class WriteTx(ReadTx):
                 case ConflictChange():
                     self._take_conflict(effect)
             texts.append(text)
-        self._write_memories(held, fresh)
+        self._write_memories(held, {**known, **fresh})
         return texts, list(held)
 
     # ---- end ----

@@ -132,6 +132,8 @@ def _migrate(session: Session) -> None:
     session.run("begin.write")
     try:
         session.row("lock.alone", {"store": STORE_LOCK})
+        if has_store(session):
+            session.run("lock.writers")  # a writer on a worker of a cluster holds the other lock there only
         _add_extension(session)
         session.run("opening.schema")
         session.run("opening.migrations")
