@@ -86,7 +86,8 @@ class ChangeCues:
     def of(cls, plain: Mapping[str, Any]) -> Self:
         """The weights from their JSON object."""
         names = ("news", "whole", "added", "gone", "common")
-        return cls(*(LetterWeights.of(**plain[name]) for name in names), plain["bias"])
+        news, whole, added, gone, common = (LetterWeights.of(**plain[name]) for name in names)
+        return cls(news, whole, added, gone, common, plain["bias"])
 
     def of_text(self, new: str) -> float:
         """How much a text alone sounds like a change, as log-odds without their constant."""
