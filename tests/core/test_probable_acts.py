@@ -218,6 +218,13 @@ def test_a_contradiction_that_cannot_be_a_mark_is_listed(said, row, kind):
         assert decision.matches[0].action == ("outdate" if expected == "outdated" else "conflict")
 
 
+def test_the_reason_of_a_possible_contradiction_gives_its_probability_and_not_that_of_the_likelier_relation():
+    opinion = Opinion(same=0.02, refines=0.02, generalises=0.02, conflict=0.4, distinct=0.54, model="m")
+    decision = decided((memory(), opinion), bounds=replace(SURE, flag=0.3), updates="list")
+    assert [item.kind for item in decision.conflicts] == ["contradiction"]
+    assert any("conflict with probability 0.4000 by m" in reason.detail for reason in decision.reasons)
+
+
 @pytest.mark.parametrize("days", [-20, 1])
 def test_what_is_late_or_does_not_hold_yet_is_never_marked_by_the_head_over_the_list(days):
     decision = decided((memory(), AGAINST), said={"event_time": NOW + timedelta(days=days)})
