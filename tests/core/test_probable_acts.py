@@ -250,7 +250,7 @@ def test_letters_tell_the_candidate_that_looks_most_like_a_change():
     gone = LetterWeights([int(group in letters) for group in range(BUCKETS)], 1.0)
     none = LetterWeights([0] * BUCKETS, 1.0)
     cues = ChangeCues(none, none, none, gone, none, 0.0)
-    read = [Read("Ana pays 40 for heating.", 0.6, APART), Read("Rent is 900 euros.", 0.6, APART)]
+    read = Read("Ana pays 40 for heating.", 0.6, APART), Read("Rent is 900 euros.", 0.6, APART)
     weights = tuple(float(place == FEATURES["mark"] - 2) for place in range(FEATURES["mark"]))
     less, more = chances_of(Head(weights, 0.0, 0.5, 0.5, cues), "mark", "The flat costs 700.", read)
     assert less < 0.5 < more

@@ -32,15 +32,25 @@ def letters_of(text: str) -> frozenset[int]:
         True
     """
     words = text.casefold().split()
-    groups = {f"{first} {second}" for first, second in zip(words, words[1:], strict=False)}
-    for word in words:
-        framed = f" {word} "
-        for length in range(_SHORTEST_GROUP, _LONGEST_GROUP + 1):
-            groups.update(framed[at : at + length] for at in range(max(1, len(framed) - length + 1)))
-    return frozenset(crc32(group.encode("utf-8", "surrogatepass")) % BUCKETS for group in groups)
+    pairs = (f"{first} {second}" for first, second in zip(words, words[1:], strict=False))
+    return frozenset(map(_bucket, pairs)).union(*map(_letters_of_word, set(words)))
 
 
-@dataclass(frozen=True, slots=True)
+@remembered(4 * MIB)
+def _letters_of_word(word: str) -> frozenset[int]:
+    framed = f" {word} "
+    return frozenset(
+        _bucket(framed[at : at + length])
+        for length in range(_SHORTEST_GROUP, _LONGEST_GROUP + 1)
+        for at in range(max(1, len(framed) - length + 1))
+    )
+
+
+def _bucket(group: str) -> int:
+    return crc32(group.encode("utf-8", "surrogatepass")) % BUCKETS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LetterWeights:
     """Weights of groups of letters.
 
@@ -59,10 +69,10 @@ class LetterWeights:
 
     def sum(self, groups: frozenset[int]) -> float:
         """The sum over these groups, relative to the square root of their number; the same on every processor."""
-        return self.step * sum(self.weights[group] for group in groups) / sqrt(max(1, len(groups)))
+        return self.step * sum(map(self.weights.__getitem__, groups)) / sqrt(max(1, len(groups)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ChangeCues:
     """How much a text sounds like a change, by its letters.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, log, log1p
 from typing import Literal, TypeAlias
 
@@ -101,8 +102,9 @@ class Head:
         return round(1.0 / (1.0 + exp(-max(-30.0, min(30.0, total)))), 4)
 
 
-def chances_of(head: Head, act: Act, new: str, read: Sequence[Read]) -> tuple[float, ...]:
-    """The probability that the act concerns each candidate, by a head.
+@lru_cache(maxsize=4)
+def chances_of(head: Head, act: Act, new: str, read: tuple[Read, ...]) -> tuple[float, ...]:
+    """The probability that the act concerns each candidate, by a head; a write asks for it several times.
 
     Args:
         head: The head of the act.
