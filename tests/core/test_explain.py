@@ -18,7 +18,7 @@ from wellkept.core.records.explain import (
     reason_words,
     why,
 )
-from wellkept.types import Conflict, Decision, Difference, Link, Match, Memory, Move, Reason, WriteResult
+from wellkept.types import Conflict, Decision, Difference, Link, Match, Memory, Move, Opinion, Reason, WriteResult
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -132,6 +132,16 @@ def test_the_log_line_of_a_repeat_has_the_form_of_the_source():
 def test_each_outcome_is_a_sentence(decision, text):
     """I6, S0-42."""
     assert message(decision) == text
+
+
+@pytest.mark.parametrize(
+    ("relation", "said"),
+    [("same", "Judged same with probability 0.6000 by m."), ("variant", "")],
+)
+def test_the_model_is_named_where_its_answer_is_one_of_its_relations(relation, said):
+    told = match(action="restate", relation=relation, opinion=Opinion(0.6, 0.1, 0.1, 0.1, 0.1, "m"))
+    _, judged, tail = message(Decision(outcome="restated", memory=memory(), matches=(told,))).partition("Judged")
+    assert judged + tail == said
 
 
 def conflict(kind="contradiction", resolution=None):

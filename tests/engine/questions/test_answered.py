@@ -117,7 +117,7 @@ def test_an_undone_write_takes_its_answer_that_changed_nothing_with_it(table: De
 def test_an_older_write_can_be_undone_whatever_is_asked_about_it(table: Desk) -> None:
     """What blocks is what the newer write has changed; asking changes nothing."""
     texts = ("Room 4 has a red door.", "The door of room 4 is blue.")
-    relate(table, table.options["relation_model"], texts, conflict=0.15)
+    relate(table, table.options["relation_model"], texts, conflict=0.09)
     table.store.remember(texts[0], kind="fact")
     question = table.store.remember(texts[1], kind="fact").question
     assert question is not None
@@ -150,7 +150,7 @@ def test_the_undo_of_an_older_write_takes_the_guesses_about_it_along(table: Desk
 
 
 def test_the_undo_of_a_new_text_takes_the_guesses_about_it_along_and_keeps_the_others(table: Desk) -> None:
-    relate(table, table.options["relation_model"], (OLD, THIRD), conflict=0.15)
+    relate(table, table.options["relation_model"], (OLD, THIRD), conflict=0.09)
     first = table.store.remember("Somebody leads billing.", kind="fact").id
     table.store.revise(first, content=OLD)
     table.store.remember(THIRD, kind="fact")

@@ -204,11 +204,12 @@ def _unjudged(decision: Decision) -> str:
 
 
 def _judged_by(decision: Decision) -> str:
-    """The relation model's answer, probability and version, where it decided."""
+    """The relation model's answer, probability and version, where it decided; *variant* is no answer of the model."""
     said = [
         f"{_reported(match)} with probability {match.opinion.of(_reported(match)):.4f} by {match.opinion.model}"
         for match in decision.matches
         if match.action != "none" and match.opinion is not None and not any(item.decisive for item in match.differences)
+        if _reported(match) != "variant"
     ]
     return f" Judged {'; '.join(said)}." if said else ""
 
