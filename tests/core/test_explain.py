@@ -140,7 +140,8 @@ def test_each_outcome_is_a_sentence(decision, text):
 )
 def test_the_model_is_named_where_its_answer_is_one_of_its_relations(relation, said):
     told = match(action="restate", relation=relation, opinion=Opinion(0.6, 0.1, 0.1, 0.1, 0.1, "m"))
-    _, judged, tail = message(Decision(outcome="restated", memory=memory(), matches=(told,))).partition("Judged")
+    decision = Decision(outcome="restated", memory=memory(), matches=(told,), reasons=(Reason("restates", "near"),))
+    _, judged, tail = message(decision).partition("Judged")
     assert judged + tail == said
 
 
