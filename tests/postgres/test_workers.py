@@ -11,11 +11,12 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 import wellkept
 from postgres.proxy import At, Proxy
@@ -27,7 +28,8 @@ from wellkept.errors import Busy, StorageError, StorePathError
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.server.distribution import BY_NAMESPACE, EVERYWHERE, distribute
-from wellkept.storage.postgres.server.workers import Workers
+from wellkept.storage.postgres.server.workers import Workers, apart
+from wellkept.storage.postgres.session import Session
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import Filter
 
@@ -148,6 +150,26 @@ def test_workers_are_left_alone_unless_they_can_plan_and_are_named(
 ) -> None:
     sent = used(cluster.store(change(cluster)))
     assert not {port_of(one) for one in cluster.workers} & set(sent.by_port)
+
+
+class Known:
+    """A session on a cluster of two workers, one of which is switched off."""
+
+    where = "here"
+
+    def rows(self, name: str) -> list[tuple[str, str, bool]]:
+        return [("one", "5432", True), ("two", "5432", False)]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "port"),
+    [("main,one,two", "5432"), ("main:5432,one:5432,two:5432", "5432"), ("main:6000,one,two", "6000")],
+)
+def test_a_port_that_is_not_given_is_the_usual_one(hosts: str, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PGPORT", raising=False)
+    coordinator, workers = apart(f"postgresql://wellkept@{hosts}/memory", cast(Session, Known()))
+    named = [conninfo_to_dict(one) for one in (coordinator, *workers)]
+    assert [(one["host"], one["port"]) for one in named] == [("main", port), ("one", "5432")]
 
 
 def test_a_token_is_looked_up_on_the_coordinator(cluster: Cluster) -> None:

@@ -146,8 +146,8 @@ CASES = [
     # Contradictions
     Case("conflict at the bound", "lesson", 0.40, {"conflict": 0.5, "same": 0.4}, **MARKED),
     Case("conflict below it", "lesson", 0.70, {"conflict": 0.4999, "same": 0.3}, **PERHAPS),
-    Case("possible update at the bound", "lesson", 0.40, {"conflict": 0.2}, **PERHAPS),
-    Case("possible update below it", "lesson", 0.70, {"conflict": 0.1999}, **FAR),
+    Case("possible update at the bound", "lesson", 0.40, {"conflict": 0.1}, **PERHAPS),
+    Case("possible update below it", "lesson", 0.70, {"conflict": 0.0999}, **FAR),
     Case("conflict in the skip band", "lesson", 0.99, {"conflict": 0.6, "same": 0.4}, **MARKED),  # B-6
     Case("knowledge does not evolve into a conflict", "knowledge", 0.80, {"conflict": 0.6, "refines": 0.4}, **MARKED),
     Case("general only marks", "semantic", 0.95, {"conflict": 1.0}, **MARKED),

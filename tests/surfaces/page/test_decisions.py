@@ -322,6 +322,9 @@ def test_long_work_shows_how_far_it_is_and_then_its_result(
     while "Nothing has changed yet" not in (text := browser.http.get(place).text) and time.monotonic() < until:
         time.sleep(0.02)
     assert "Nothing has changed yet" in text
+    gone = f"{place.split('?')[0]}x?{place.partition('?')[2]}"
+    assert "hx-refresh" in browser.http.get(gone, headers=asked).headers  # the page is loaded anew, and says so
+    assert browser.http.get(gone).status_code == 404
 
 
 def test_an_undo_is_offered_for_a_minute(store: wellkept.MemoryStore, browser: Browser) -> None:

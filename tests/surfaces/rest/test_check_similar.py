@@ -4,7 +4,7 @@ Cosines are injected where a case names one; what a match is, then depends on no
 
 The relation model of these tests leaves every pair to rules and similarity (`FakeRelationModel.defers`), which the
 packaged one never does: bounds can so be tried to the fourth decimal. The twins with the packaged models stand in
-`scenarios/test_shipped_bands.py` and `scenarios/test_seed_sentences.py`.
+`scenarios/test_shipped_bands.py` and `scenarios/test_example_sentences.py`.
 """
 
 from __future__ import annotations

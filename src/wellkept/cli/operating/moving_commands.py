@@ -11,7 +11,7 @@ from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.render import bare
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
-from wellkept.config import Settings, is_server, store_file
+from wellkept.config import Durability, Settings, is_server, store_file
 from wellkept.errors import StorePathError, UnknownBackend
 from wellkept.types.showing import count_of
 
@@ -125,13 +125,15 @@ def _absent(run: Session, url: str) -> Storage:
     return DictStorage()
 
 
-def file_storage(run: Session, file: Path, *, make: bool = False) -> SqliteStorage:
+def file_storage(
+    run: Session, file: Path, *, make: bool = False, durability: Durability | None = None
+) -> SqliteStorage:
     """The store in a file, opened without an embedder; closed when the command ends."""
     from wellkept.storage.sqlite import SqliteStorage
 
     if not make and not file.exists():
         raise StorePathError("there is no such store", where=str(file), todo="Check the path")
-    storage = SqliteStorage(file, durability=run.settings.durability)
+    storage = SqliteStorage(file, durability=durability or run.settings.durability)
     run.on_end(storage.close)
     return storage
 

@@ -113,14 +113,13 @@ def remove_copy(
             todo="Let it live in the other one first: wellkept db place NAMESPACE --in DATABASE",
         )
     ends = _at(storage, kept), _at(storage, database)
-    if save is None:
-        result = describe(*ends, namespace)
-    else:
+    result = describe(*ends, namespace)
+    if save is not None:
         with run.progress("Saving", None) as done:
             result = remove(
                 *ends,
                 namespace,
-                save=file_storage(run, save, make=True),
+                save=file_storage(run, save, make=True, durability="full"),  # it is the only copy soon
                 progress=lambda name, at, whole: done(at, whole),
             )
     run.show(result, lambda: _of_second(result, save))

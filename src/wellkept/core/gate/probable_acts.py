@@ -87,8 +87,8 @@ def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tup
     head = evidence.bounds.mark
     if moment.own.updates == "list" or head is None or is_turn(new.content):
         return ()
-    chances = _Listed.of("mark", new, evidence, moment).chances(head)
-    return tuple({memory.id: memory for memory, chance in chances if chance >= MAY_UPDATE_AT}.values())
+    found = _Listed.of("mark", new, evidence, moment).chances(head)
+    return tuple({memory.id: memory for memory, chance in found if chance >= MAY_UPDATE_AT}.values())
 
 
 def chances(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Chance, ...]:
@@ -134,11 +134,11 @@ def _probable(
     if head is None:
         return None
     found = _Listed.of(act, new, evidence, moment, may)
-    chances = found.by_place(head)
-    if not chances:
+    told = found.by_place(head)
+    if not told:
         return None
-    place = max(chances, key=lambda place: (chances[place], found.read[place].cosine, -place))
-    if chances[place] < (head.least(new.content) if at is None else at):
+    place = max(told, key=lambda place: (told[place], found.read[place].cosine, -place))
+    if told[place] < (head.least(new.content) if at is None else at):
         return None
     hit, row = found.rows[place]
     comparison = compare(
@@ -149,7 +149,7 @@ def _probable(
         opinion=evidence.opinions[row.id],
         opposites=moment.policy.opposites,
     )
-    return Probable(Judged(hit, comparison), row, chances[place])
+    return Probable(Judged(hit, comparison), row, told[place])
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +194,8 @@ class _Listed:
         """The probability that the act concerns each candidate that it may concern."""
         if not self.places:
             return {}
-        chances = chances_of(head, self.act, self.new, self.read)
-        return {place: chances[place] for place in self.places}
+        told = chances_of(head, self.act, self.new, self.read)
+        return {place: told[place] for place in self.places}
 
 
 def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:

@@ -1,9 +1,10 @@
 """The probability of an act, from the opinions on all candidates of one text.
 
 An opinion on one pair leaves out what a reader of the whole list sees: whether the candidate is the nearest, how far
-the next one is, what is said of the others, and which words the two texts share. A logistic regression over these
-features decides two acts that lose nothing: `fold`, keep the text as a wording of the memory that it restates, and
-`mark`, mark the memory as outdated. Its weights belong to the relation model and ship with it.
+the next one is, what is said of the others, which words the two texts share, and whether their letters look like a
+change. A logistic regression over these features decides two acts that lose nothing: `fold`, keep the text as a wording
+of the memory that it restates, and `mark`, mark the memory as outdated. Its weights belong to the relation model and
+ship with it.
 """
 
 from __future__ import annotations

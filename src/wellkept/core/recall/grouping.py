@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from unicodedata import normalize
 
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import age_of
@@ -132,7 +133,7 @@ class _Forms:
         if len(memory.content) <= _LONG:
             return canonical(memory.content)
         if memory.id not in self._letters:
-            self._letters[memory.id] = content_hash(_NO_LETTERS.sub("", memory.content.casefold()))
+            self._letters[memory.id] = content_hash(_NO_LETTERS.sub("", normalize("NFKC", memory.content).casefold()))
         return self._letters[memory.id]
 
     def are_the_same(self, one: Memory, other: Memory) -> bool:

@@ -159,7 +159,7 @@ def _check_all(away: _Away) -> None:
         return
     reasons = "; ".join(f"{name!r}: {error.what} ({error.where})" for name, error in away.items())
     told = StorageError(
-        f"{count_of(len(away), 'database')} could not be written: {reasons}; the queued writes of others are stored",
+        f"{count_of(len(away), 'database')} could not be written: {reasons}; the queued writes of others were tried",
         where="queue",
         todo="Flush the queue again when that is mended; what could not be written waits",
     )

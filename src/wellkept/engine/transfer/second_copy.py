@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from wellkept.engine.transfer.fingerprints import PAGE, movable, pages_of_rows, pairs_of
 from wellkept.engine.transfer.migrate import Progress, check_sound, check_target, copy_namespace, foreign, occupied
 from wellkept.engine.transfer.move import Database, alone_in_both, is_ready, seq_of
-from wellkept.errors import Busy, IllegalTransition, NotFound, WellkeptError
+from wellkept.errors import Busy, IllegalTransition, NotFound
 from wellkept.storage.port import OPEN, Closed, Storage
 
 _SHOWN = 5
@@ -120,15 +120,15 @@ def remove(
         try:
             found = describe(kept, second, namespace)
             copy_namespace(source, save, namespace, progress=progress)
-        except (WellkeptError, KeyboardInterrupt):
+            with second.storage.for_moving(closed).begin(namespace, write=True) as tx:
+                if tx.seq != found.entries:
+                    raise Busy(
+                        "somebody has written in the copy meanwhile; nothing was removed",
+                        where=f"database {second.name!r}, namespace {namespace!r}",
+                        todo="Start again",
+                    )
+                movable(tx).restore((), afresh=True)
+        except BaseException:
             there.close_for(was, was=closed)
             raise
-        with second.storage.for_moving(closed).begin(namespace, write=True) as tx:
-            if tx.seq != found.entries:
-                raise Busy(
-                    "somebody has written in the copy meanwhile; nothing was removed",
-                    where=f"database {second.name!r}, namespace {namespace!r}",
-                    todo="Start again",
-                )
-            movable(tx).restore((), afresh=True)
     return replace(found, removed=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from starlette.responses import RedirectResponse, Response
 
+from wellkept.errors import NotFound
 from wellkept.server.page.frame import Visit
 from wellkept.server.page.jobs import Job, Shown, Tell
 
@@ -26,11 +27,15 @@ def start(visit: Visit, title: str, act: Callable[[Tell], Shown]) -> Response:
 
 def show(visit: Visit) -> Response:
     """How far a job is, or its result; a script that asks how far it is loads the page anew for the result."""
-    job = visit.frame.jobs.of(str(visit.request.path_params["job"]), owner(visit))
+    asks_again = "hx-request" in visit.request.headers
+    try:
+        job = visit.frame.jobs.of(str(visit.request.path_params["job"]), owner(visit))
+    except NotFound:
+        if asks_again:
+            return Response(headers={"HX-Refresh": "true"})  # the page that is loaded anew says that it is gone
+        raise
     if job.ended.is_set():
-        if "hx-request" in visit.request.headers:
-            return Response(headers={"HX-Refresh": "true"})
-        return _result(visit, job)
+        return Response(headers={"HX-Refresh": "true"}) if asks_again else _result(visit, job)
     return visit.show("work.html", room="health", job=job)
 
 

@@ -248,11 +248,12 @@ class PlacedStorage:
     def found_at(self, namespace: str, *, besides: str = "") -> list[str]:
         """The databases that hold a namespace: none, one, or two while it is being moved; one may be left out."""
         found = []
-        for name, storage in self.databases().items():
+        table = self.file.table()
+        for name in table.databases:
             if name == besides:
                 continue
             try:
-                with _naming(name), storage.begin(namespace, write=False) as tx:
+                with _naming(name), self._at(table, name).begin(namespace, write=False) as tx:
                     if tx.seq:
                         found.append(name)
             except Elsewhere:

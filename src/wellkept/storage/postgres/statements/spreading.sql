@@ -13,8 +13,8 @@ SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = to_regclass(
 SELECT nodename || ':' || nodeport, groupid = 0, shouldhaveshards FROM pg_dist_node
 WHERE noderole = 'primary' AND isactive ORDER BY nodename, nodeport
 -- name: spread.workers
-SELECT nodename, nodeport::text, hasmetadata AND metadatasynced FROM pg_dist_node
-WHERE groupid <> 0 AND noderole = 'primary' AND isactive
+SELECT nodename, nodeport::text, hasmetadata AND metadatasynced AND isactive AND noderole = 'primary'
+FROM pg_dist_node WHERE groupid <> 0
 -- name: spread.vectors
 SELECT nodename || ':' || nodeport, success, result FROM run_command_on_workers(
   'SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = ''vector''), '''')') ORDER BY nodename, nodeport
