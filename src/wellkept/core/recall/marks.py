@@ -33,6 +33,7 @@ def further_wording(hit: Hit) -> str:
 
     Example:
         >>> from datetime import UTC, datetime
+        >>> from wellkept.types import Memory
         >>> day = datetime(2026, 3, 1, tzinfo=UTC)
         >>> head, same, more = (Memory(id=text, namespace="n", content=text, created_at=day, updated_at=day) for text in
         ...     ("Backups run at night.", "At night the backups run.", "The backups run at night, on the NAS."))
