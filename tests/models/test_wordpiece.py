@@ -127,9 +127,11 @@ def test_random_mixtures_are_read_alike() -> None:
     assert_alike(mixtures(4_000, seed=14))
 
 
-@pytest.mark.slow
-def test_many_random_mixtures_are_read_alike() -> None:
-    assert_alike(mixtures(60_000, seed=15))
+@pytest.mark.parametrize(
+    "count", [pytest.param(15_000, marks=pytest.mark.slow), pytest.param(60_000, marks=pytest.mark.soak)]
+)
+def test_many_random_mixtures_are_read_alike(count: int) -> None:
+    assert_alike(mixtures(count, seed=15))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
