@@ -165,8 +165,7 @@ class Known:
     ("hosts", "port"),
     [("main,one,two", "5432"), ("main:5432,one:5432,two:5432", "5432"), ("main:6000,one,two", "6000")],
 )
-def test_a_port_that_is_not_given_is_the_usual_one(hosts: str, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PGPORT", raising=False)
+def test_a_port_that_is_not_given_is_the_usual_one(hosts: str, port: str) -> None:
     coordinator, workers = apart(f"postgresql://wellkept@{hosts}/memory", cast(Session, Known()))
     named = [conninfo_to_dict(one) for one in (coordinator, *workers)]
     assert [(one["host"], one["port"]) for one in named] == [("main", port), ("one", "5432")]

@@ -7,7 +7,6 @@ whoever asks for it.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 
@@ -37,8 +36,7 @@ def apart(conninfo: str, session: Session) -> tuple[str, tuple[str, ...]]:
     """
     parts = conninfo_to_dict(conninfo)
     hosts = str(parts.get("host") or "").split(",")
-    usual = os.environ.get("PGPORT", _PORT)
-    ports = [port or usual for port in str(parts.get("port") or "").split(",")]
+    ports = [port or _PORT for port in str(parts.get("port") or "").split(",")]
     if len(hosts) == 1 or parts.get("hostaddr"):
         return conninfo, ()
     named = list(zip(hosts, ports if len(ports) > 1 else ports * len(hosts), strict=True))
