@@ -134,11 +134,11 @@ def _probable(
     if head is None:
         return None
     found = _Listed.of(act, new, evidence, moment, may)
-    told = found.by_place(head)
-    if not told:
+    by_place = found.by_place(head)
+    if not by_place:
         return None
-    place = max(told, key=lambda place: (told[place], found.read[place].cosine, -place))
-    if told[place] < (head.least(new.content) if at is None else at):
+    place = max(by_place, key=lambda place: (by_place[place], found.read[place].cosine, -place))
+    if by_place[place] < (head.least(new.content) if at is None else at):
         return None
     hit, row = found.rows[place]
     comparison = compare(
@@ -149,7 +149,7 @@ def _probable(
         opinion=evidence.opinions[row.id],
         opposites=moment.policy.opposites,
     )
-    return Probable(Judged(hit, comparison), row, told[place])
+    return Probable(Judged(hit, comparison), row, by_place[place])
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +194,8 @@ class _Listed:
         """The probability that the act concerns each candidate that it may concern."""
         if not self.places:
             return {}
-        told = chances_of(head, self.act, self.new, self.read)
-        return {place: told[place] for place in self.places}
+        every = chances_of(head, self.act, self.new, self.read)
+        return {place: every[place] for place in self.places}
 
 
 def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
