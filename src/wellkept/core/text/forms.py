@@ -346,6 +346,7 @@ def canonical_hash(text: str) -> str:
     return content_hash(canonical(text))
 
 
+@remembered(2 * MIB)
 def slot_key(text: str) -> str:
     """Key to compare subjects, attributes and tags: without case and extra spaces."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import partial, update_wrapper
+from inspect import signature
 from itertools import chain, islice
 from sys import getsizeof
 from typing import Any, TypeVar
@@ -48,6 +49,41 @@ def _of_many(items: Iterable[object], count: int) -> int:
     return count * sum(map(bytes_of, islice(items, _SAMPLE))) // _SAMPLE
 
 
+class _Recent(dict[Any, T]):
+    """The newer half of a cache. A look-up that finds its key runs no Python code; any other one ends in `__missing__`.
+
+    Args:
+        function: Computes the value of a key.
+        most: Maximum size of keys and values in bytes.
+        size: Estimates the size of a value in bytes.
+    """
+
+    def __init__(self, function: Callable[[Any], T], most: int, size: Callable[[Any], int]) -> None:
+        self._function = function
+        self._size = size
+        self._half = self._left = most // 2
+        self._older: dict[Any, T] = {}
+
+    def __missing__(self, key: Any) -> T:
+        found = self._older.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = self._function(key)
+        texts = key if isinstance(key, tuple) else (key,)
+        weight = _ENTRY + self._size(found) + sum(getsizeof(text) for text in texts if isinstance(text, str))
+        if weight <= self._half:
+            if weight > self._left:
+                self._older, self._left = self.copy(), self._half
+                self.clear()
+            self._left -= weight
+            self[key] = found
+        return found  # type: ignore[no-any-return]
+
+    def forget(self) -> None:
+        """Drop all entries."""
+        self._older, self._left = {}, self._half
+        self.clear()
+
+
 def remembered(most: int, size: Callable[[Any], int] = bytes_of) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Decorator that caches results of a pure function of texts for its most recent arguments.
 
@@ -67,35 +103,19 @@ def remembered(most: int, size: Callable[[Any], int] = bytes_of) -> Callable[[Ca
         >>> shout("tea"), shout("tea")
         ('TEA', 'TEA')
     """
-    half = most // 2
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
-        newer: dict[tuple[Any, ...], T] = {}
-        older: dict[tuple[Any, ...], T] = {}
-        left = half
+        call: Any
+        if len(signature(function).parameters) == 1:
+            recent = _Recent(function, most, size)
+            call = partial(recent.__getitem__)
+        else:
+            recent = _Recent(lambda texts: function(*texts), most, size)
 
-        @wraps(function)
-        def call(*texts: Any) -> T:
-            nonlocal newer, older, left
-            found = newer.get(texts, _NOTHING)
-            if found is not _NOTHING:
-                return found  # type: ignore[no-any-return]
-            found = older.get(texts, _NOTHING)
-            if found is _NOTHING:
-                found = function(*texts)
-            weight = _ENTRY + size(found) + sum(getsizeof(text) for text in texts if isinstance(text, str))
-            if weight <= half:
-                if weight > left:
-                    older, newer, left = newer, {}, half
-                left -= weight
-                newer[texts] = found
-            return found  # type: ignore[no-any-return]
+            def call(*texts: Any) -> T:
+                return recent[texts]
 
-        def clear() -> None:
-            nonlocal newer, older, left
-            newer, older, left = {}, {}, half
-
-        call.cache_clear = clear  # type: ignore[attr-defined]
-        return call
+        call.cache_clear = recent.forget
+        return update_wrapper(call, function)
 
     return decorate
