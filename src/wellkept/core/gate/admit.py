@@ -15,10 +15,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from wellkept.core.gate import probable_acts
 from wellkept.core.gate.growth import Grown, contradicted_parts, grown_ones
 from wellkept.core.gate.outcomes import Story, born, duplicate, evolved, match_of, refused, restated
-from wellkept.core.gate.probable_acts import Probable
+from wellkept.core.gate.probable_acts import Probable, ProbableActs
 from wellkept.core.gate.worth_keeping import chatter_refusal, low_weight, refusal
 from wellkept.core.judging.compare import compare, is_sure
 from wellkept.core.judging.evidence import (
@@ -55,13 +54,13 @@ def judge(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     chatter = chatter_refusal(new, moment.own, evidence.chatter)
     if chatter is not None:
         return _rejected(new, chatter, evidence, moment)
-    decision = _placed(new, evidence, moment)
-    if moment.policy.ask and decision.outcome in ASKED_ABOUT:
-        return replace(decision, chances=probable_acts.chances(new, evidence, moment))
-    return decision
+    acts = ProbableActs(new, evidence, moment)
+    decision = _placed(new, acts, evidence, moment)
+    asks = moment.policy.ask and decision.outcome in ASKED_ABOUT
+    return replace(decision, chances=acts.chances()) if asks else decision
 
 
-def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
+def _placed(new: NewMemory, acts: ProbableActs, evidence: Evidence, moment: Moment) -> Decision:
     """Decide what becomes of a text that is worth keeping."""
     policy = moment.own
     memory = born(new, evidence, moment)
@@ -73,9 +72,7 @@ def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     repeat = None if reverted else _sure_repeat(new, judged, grown, replaced, evidence, moment)
     if repeat is not None:
         return repeat
-    outdated = probable_acts.outdated(new, evidence, moment)
-    carried_out = probable_acts.carried_out(new, evidence, moment)
-    possible = probable_acts.possibly_outdated(new, evidence, moment)
+    outdated, carried_out, possible = acts.outdated(), acts.carried_out(), acts.possibly_outdated()
     reported = _reported([*judged, *elsewhere], policy, evidence)
     against = [found for found in contradicted_parts(grown) if _is_reported(found, policy, evidence)]
     against = [found for found in against if found.memory.id not in {other.memory.id for other in reported}]
@@ -91,7 +88,7 @@ def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     if policy.on_conflict == "raise" and (refusing or repeated):
         return refused(memory, [*refusing, *repeated], judged, evidence, moment)
     if not replaced and not reverted:
-        again = _told_again_elsewhere(new, outdated, evidence, moment)
+        again = _told_again_elsewhere(new, acts, outdated, evidence, moment)
         if again is not None and again.judged.memory.id not in {found.memory.id for found in conflicting}:
             return restated(new, again.judged, judged, again.probability, evidence, moment, possible)
     updates = [found for found in (outdated, carried_out) if found is not None]
@@ -113,7 +110,7 @@ def _placed(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision:
     for update in updates:
         story.outdate(update.judged, update.probability)
     story.may_update(possible)
-    story.may_restate(probable_acts.possibly_restated(new, evidence, moment))
+    story.may_restate(acts.possibly_restated())
     refined = [found for found in judged if _is_refined(found, policy, evidence)]
     story.link([found for found in judged if found not in refined and _is_linked(found, policy, evidence)])
     story.link(refined, "refines")
@@ -257,7 +254,7 @@ def _ongoing(new: NewMemory, evidence: Evidence, moment: Moment) -> Decision | N
 
 
 def _told_again_elsewhere(
-    new: NewMemory, outdated: Probable | None, evidence: Evidence, moment: Moment
+    new: NewMemory, acts: ProbableActs, outdated: Probable | None, evidence: Evidence, moment: Moment
 ) -> Probable | None:
     """The memory of the family that the text restates, unless the text more probably outdates one."""
     if moment.own.on_conflict == "ignore":
@@ -265,7 +262,7 @@ def _told_again_elsewhere(
     verbatim = _said_elsewhere(new, evidence, moment)
     if verbatim is not None:
         return verbatim
-    again = probable_acts.restated(new, evidence, moment)
+    again = acts.restated()
     if again is None or again.judged.comparison.reason not in ("", "model"):
         return None  # a rule sees a contradiction
     return None if outdated is not None and outdated.probability >= again.probability else again

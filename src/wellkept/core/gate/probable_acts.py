@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 from wellkept.core.differences.find import differences
 from wellkept.core.differences.tense_and_modality import told_as_done
@@ -48,154 +48,125 @@ class Probable:
     probability: float
 
 
-def restated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
-    """The memory that the text restates, whatever its kind in the family; None when no candidate is probable enough."""
-    if moment.own.repeats != "fold":
-        return None
-    return _probable("fold", evidence.bounds.fold, new, evidence, moment)
+class ProbableActs:
+    """What a text probably does to the candidates that the model has read.
 
+    The head knows cosines of the embedder that it was fitted beside, also of texts that this embedder only spells or
+    compares by their letters. Those of the lexical fallback are others for every text, so they decide nothing. Neither
+    does a question: it restates and outdates nothing.
 
-def possibly_restated(new: NewMemory, evidence: Evidence, moment: Moment) -> Memory | None:
-    """The memory that the text may restate, too improbable for a wording: recall shows one of the two."""
-    if moment.own.repeats != "fold" or is_turn(new.content):
-        return None
-    found = _probable("fold", evidence.bounds.fold, new, evidence, moment, at=MAY_RESTATE_AT)
-    if found is None or found.judged.comparison.reason not in ("", "model") or is_turn(found.read.content):
-        return None
-    return found.judged.memory
-
-
-def outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
-    """The memory that the text probably replaces; None when no candidate is probable enough."""
-    if moment.own.updates == "list":
-        return None
-    return _probable("mark", evidence.bounds.mark, new, evidence, moment)
-
-
-def carried_out(new: NewMemory, evidence: Evidence, moment: Moment) -> Probable | None:
-    """The memory whose plan the text tells as done, where the two would be one statement if their tense agreed."""
-    if moment.own.updates == "list":
-        return None
-    return _probable("fold", evidence.bounds.fold, new, evidence, moment, may=_may_carry_out)
-
-
-def possibly_outdated(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memory, ...]:
-    """The memories that the text may replace, too improbable for a mark: recall puts the text before them.
-
-    The order of answers hides nothing, so it may be wrong more often than a mark.
+    Args:
+        new: The new text.
+        evidence: The candidates with their opinions.
+        moment: Time and policy of the decision.
     """
-    head = evidence.bounds.mark
-    if moment.own.updates == "list" or head is None or is_turn(new.content):
-        return ()
-    found = _Listed.of("mark", new, evidence, moment).chances(head)
-    return tuple({memory.id: memory for memory, chance in found if chance >= MAY_UPDATE_AT}.values())
 
+    def __init__(self, new: NewMemory, evidence: Evidence, moment: Moment) -> None:
+        self._new, self._evidence, self._moment = new, evidence, moment
+        blind = is_question(new.content) or evidence.by_words
+        self._rows = () if blind else tuple(_read(evidence))
+        self._read = tuple(
+            Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id])
+            for hit, row in self._rows
+        )
+        self._places: dict[May, list[int]] = {}
+        self._folds = moment.own.repeats == "fold"
+        self._marks = moment.own.updates != "list"
 
-def chances(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Chance, ...]:
-    """What the heads over the list think of each current memory that was read, the most probable first.
+    def restated(self) -> Probable | None:
+        """The memory that the text restates, whatever its kind in the family; None if none is probable enough."""
+        return self._probable("fold", _may_fold) if self._folds else None
 
-    A difference in a few words forbids a fold, but not the question whether it is one. Turns of a conversation, and
-    kinds that only list updates and drop repeats, are never asked about.
-    """
-    policy = moment.own
-    if is_turn(new.content) or (policy.repeats != "fold" and policy.updates == "list"):
-        return ()
-    found = {hit.memory.id: Chance(hit.memory.id, 0.0, 0.0) for hit, _ in _read(evidence) if _is_current(hit.memory)}
-    fold, mark = evidence.bounds.fold, evidence.bounds.mark
-    if fold is not None and policy.repeats == "fold":
-        for memory, chance in _Listed.of("fold", new, evidence, moment, may=may_restate).chances(fold):
+    def possibly_restated(self) -> Memory | None:
+        """The memory that the text may restate, too improbable for a wording: recall shows one of the two."""
+        if not self._folds or is_turn(self._new.content):
+            return None
+        found = self._probable("fold", _may_fold, at=MAY_RESTATE_AT)
+        if found is None or found.judged.comparison.reason not in ("", "model") or is_turn(found.read.content):
+            return None
+        return found.judged.memory
+
+    def outdated(self) -> Probable | None:
+        """The memory that the text probably replaces; None when no candidate is probable enough."""
+        return self._probable("mark", may_outdate) if self._marks else None
+
+    def carried_out(self) -> Probable | None:
+        """The memory whose plan the text tells as done, where the two would be one statement if their tense agreed."""
+        return self._probable("fold", _may_carry_out) if self._marks else None
+
+    def possibly_outdated(self) -> tuple[Memory, ...]:
+        """The memories that the text may replace, too improbable for a mark: recall puts the text before them.
+
+        The order of answers hides nothing, so it may be wrong more often than a mark.
+        """
+        if not self._marks or is_turn(self._new.content):
+            return ()
+        found = self._chances("mark", may_outdate)
+        return tuple({memory.id: memory for memory, chance in found if chance >= MAY_UPDATE_AT}.values())
+
+    def chances(self) -> tuple[Chance, ...]:
+        """What the heads over the list think of each current memory that was read, the most probable first.
+
+        A difference in a few words forbids a fold, but not the question whether it is one. Turns of a conversation, and
+        kinds that only list updates and drop repeats, are never asked about.
+        """
+        if is_turn(self._new.content) or not (self._folds or self._marks):
+            return ()
+        read = [hit.memory for hit, _ in _read(self._evidence)]
+        found = {memory.id: Chance(memory.id, 0.0, 0.0) for memory in read if _is_current(memory)}
+        for memory, chance in self._chances("fold", may_restate) if self._folds else ():
             one = found[memory.id]
             found[memory.id] = replace(one, repeats=max(one.repeats, chance))
-    if mark is not None and policy.updates != "list":
-        for memory, chance in _Listed.of("mark", new, evidence, moment, may=may_outdate).chances(mark):
+        for memory, chance in self._chances("mark", may_outdate) if self._marks else ():
             one = found[memory.id]
             found[memory.id] = replace(one, replaces=max(one.replaces, chance))
-    return tuple(sorted(found.values(), key=lambda one: (-max(one.repeats, one.replaces), one.memory_id)))
+        return tuple(sorted(found.values(), key=lambda one: (-max(one.repeats, one.replaces), one.memory_id)))
+
+    def _probable(self, act: Act, may: May, *, at: float | None = None) -> Probable | None:
+        """The candidate that the act would concern; None if its probability is below `at`, by default the act's bound.
+
+        `may` says which candidates the act may concern.
+        """
+        evidence, head, by_place = self._evidence, self._head(act), self._by_place(act, may)
+        if head is None or not by_place:
+            return None
+        place = max(by_place, key=lambda place: (by_place[place], self._read[place].cosine, -place))
+        if by_place[place] < (head.least(self._new.content) if at is None else at):
+            return None
+        hit, row = self._rows[place]
+        comparison = compare(
+            self._new,
+            hit.memory,
+            cosine=hit.cosine,
+            similarity=evidence.similarity(hit),
+            opinion=evidence.opinions[row.id],
+            opposites=self._moment.policy.opposites,
+        )
+        return Probable(Judged(hit, comparison), row, by_place[place])
+
+    def _chances(self, act: Act, may: May) -> Iterator[tuple[Memory, float]]:
+        """For each candidate that the act may concern, the memory that it stands for and the probability."""
+        return ((self._rows[place][0].memory, chance) for place, chance in self._by_place(act, may).items())
+
+    def _by_place(self, act: Act, may: May) -> dict[int, float]:
+        """The probability that the act concerns each candidate that it may concern, by its position."""
+        head = self._head(act)
+        if head is None:
+            return {}
+        if may not in self._places:
+            rows = enumerate(self._rows)
+            self._places[may] = [at for at, (hit, row) in rows if may(self._new, row, hit.memory, self._moment)]
+        if not self._places[may]:
+            return {}
+        every = chances_of(head, act, self._new.content, self._read)
+        return {place: every[place] for place in self._places[may]}
+
+    def _head(self, act: Act) -> Head | None:
+        return self._evidence.bounds.fold if act == "fold" else self._evidence.bounds.mark
 
 
 def _is_current(memory: Memory) -> bool:
     return memory.status == "active" and not is_question(memory.content)
-
-
-def _probable(
-    act: Act,
-    head: Head | None,
-    new: NewMemory,
-    evidence: Evidence,
-    moment: Moment,
-    *,
-    at: float | None = None,
-    may: May | None = None,
-) -> Probable | None:
-    """The candidate that the act would concern; None if its probability is below `at`, by default the act's bound.
-
-    `may` says which candidates the act may concern, by default those that it usually may.
-    """
-    if head is None:
-        return None
-    found = _Listed.of(act, new, evidence, moment, may)
-    by_place = found.by_place(head)
-    if not by_place:
-        return None
-    place = max(by_place, key=lambda place: (by_place[place], found.read[place].cosine, -place))
-    if by_place[place] < (head.least(new.content) if at is None else at):
-        return None
-    hit, row = found.rows[place]
-    comparison = compare(
-        new,
-        hit.memory,
-        cosine=hit.cosine,
-        similarity=evidence.similarity(hit),
-        opinion=evidence.opinions[row.id],
-        opposites=moment.policy.opposites,
-    )
-    return Probable(Judged(hit, comparison), row, by_place[place])
-
-
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """The candidates of a text as the head over the list sees them.
-
-    Attributes:
-        rows: Each candidate as the memory that it stands for, and the row that was read.
-        read: The same rows as inputs of the head.
-        places: Positions of those that the act may concern.
-    """
-
-    act: Act
-    new: str
-    rows: tuple[tuple[Candidate, Memory], ...]
-    read: tuple[Read, ...]
-    places: tuple[int, ...]
-
-    @classmethod
-    def of(cls, act: Act, new: NewMemory, evidence: Evidence, moment: Moment, may: May | None = None) -> Self:
-        """The candidates of a text for an act; a question restates and outdates nothing.
-
-        `may` says which candidates the act may concern; by default, as the gate acts.
-
-        The head knows cosines of the embedder that it was fitted beside, also of texts that this embedder only spells
-        or compares by their letters. Those of the lexical fallback are others for every text, so they decide nothing.
-        """
-        blind = is_question(new.content) or evidence.by_words
-        rows = () if blind else tuple(_read(evidence))
-        may = may or (_may_fold if act == "fold" else may_outdate)
-        read = (
-            Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id]) for hit, row in rows
-        )
-        places = (place for place, (hit, row) in enumerate(rows) if may(new, row, hit.memory, moment))
-        return cls(act, new.content, rows, tuple(read), tuple(places))
-
-    def chances(self, head: Head) -> Iterator[tuple[Memory, float]]:
-        """For each candidate that the act may concern, the memory that it stands for and the probability."""
-        return ((self.rows[place][0].memory, chance) for place, chance in self.by_place(head).items())
-
-    def by_place(self, head: Head) -> dict[int, float]:
-        """The probability that the act concerns each candidate that it may concern."""
-        if not self.places:
-            return {}
-        every = chances_of(head, self.act, self.new, self.read)
-        return {place: every[place] for place in self.places}
 
 
 def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
