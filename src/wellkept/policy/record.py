@@ -196,3 +196,7 @@ class KindPolicy:
     def band(self, similarity: float) -> Band | None:
         """The band of this similarity; None below all bands."""
         return next((band for band in self.bands if band.holds(similarity)), None)
+
+    def outcomes(self, similarity: float) -> list[BandOutcome]:
+        """The outcomes of all bands that this similarity reaches, the highest band first."""
+        return [band.outcome for band in self.bands if band.holds(similarity)]

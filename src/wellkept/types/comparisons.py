@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -64,6 +65,10 @@ class Opinion:
             "conflict": self.conflict,
             "distinct": self.distinct,
         }.get(relation, 0.0)
+
+    def likeliest(self, among: Iterable[Relation]) -> Relation:
+        """The most probable of these relations, the first of equals."""
+        return max(among, key=self.of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

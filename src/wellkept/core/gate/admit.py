@@ -300,12 +300,11 @@ def allowed(found: Judged, policy: KindPolicy, evidence: Evidence) -> BandOutcom
         return None  # `ignore` switches the search for repeats off
     if opinion is None and evidence.lexical:
         return None
-    if opinion is not None and _is_told_again(found, policy, evidence):
-        return "skip"
-    for band in policy.bands:
-        if not band.holds(found.similarity):
-            continue
-        match band.outcome:
+    similarity = found.similarity
+    if opinion is not None and policy.same_at < 1 and similarity >= policy.same_at and _repeats(found, evidence):
+        return "skip"  # a paraphrase: probable enough for the policy's risk, and similar enough
+    for outcome in policy.outcomes(similarity):
+        match outcome:
             case "skip" if _repeats(found, evidence):
                 return "skip"
             case "merge" if _repeats(found, evidence) and policy.on_conflict == "supersede":
@@ -333,11 +332,6 @@ def _tells_no_more(found: Judged) -> bool:
     # "Refunds are given" after "only within 14 days" drops a condition: an update, not a repeat.
     lifted = any(item.kind == "condition" and item.old and not item.new for item in found.comparison.differences)
     return found.comparison.relation == "same" or not lifted
-
-
-def _is_told_again(found: Judged, policy: KindPolicy, evidence: Evidence) -> bool:
-    """Whether this is a paraphrase: probable enough for the policy's risk, and at least `same_at` similar."""
-    return policy.same_at < 1 and found.similarity >= policy.same_at and _repeats(found, evidence)
 
 
 def _adds(found: Judged, evidence: Evidence) -> bool:

@@ -238,14 +238,14 @@ def _relation(
     if canonical(new.content) == canonical(old.content):
         return "variant" if found else "same"
     if opinion is not None:
-        told = max(_TOLD, key=opinion.of)
+        told = opinion.likeliest(_TOLD)
         if told == "conflict" and not found and _keys(new, opposites) == _keys(old, opposites):
             return "variant"  # same words in another order, no difference by rule
         if told != "same" or not is_vetoed(new.content, old.content, found, opposites):
             return told
         if opinion.same >= STILL_THE_SAME:
             return "variant"
-        return max(_TOLD[1:], key=opinion.of)
+        return opinion.likeliest(_TOLD[1:])
     if similarity is None and not _keys(new, opposites) & _keys(old, opposites):
         return "none"
     if found or similarity is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -236,6 +236,34 @@ def may_contradict(new: Statement, old: Memory, own: KindPolicy, policy: Policy)
 def is_talk(new: Statement, old: Memory) -> bool:
     """Whether either text is a turn of a conversation; the model's contradictions are unreliable there."""
     return is_turn(new.content) or is_turn(old.content)
+
+
+def is_beside(new: Statement, old: Memory, own: KindPolicy, policy: Policy) -> bool:
+    """Whether a memory outside of the scope may be contradicted, restated or outdated."""
+    return (
+        may_contradict(new, old, own, policy)
+        or is_of_family(new, old, own, policy)
+        or is_outdating(new, old, own, policy)
+    )
+
+
+def may_concern(new: Statement, old: Memory, own: KindPolicy, policy: Policy) -> bool:
+    """Whether an act may concern a memory: it is in the scope, or beside it and no turn of a conversation."""
+    if "vector" in own.stages and in_scope(new, old, own):
+        return True
+    return not is_talk(new, old) and is_beside(new, old, own, policy)
+
+
+def apart(new: Statement, rows: Iterable[Memory], own: KindPolicy, policy: Policy) -> tuple[list[Memory], list[Memory]]:
+    """The memories in the scope, and those beside it that may be contradicted, restated or outdated."""
+    inside: list[Memory] = []
+    beside: list[Memory] = []
+    for row in rows:
+        if "vector" in own.stages and in_scope(new, row, own):
+            inside.append(row)
+        elif is_beside(new, row, own, policy):
+            beside.append(row)
+    return inside, beside
 
 
 def reaches(kind: str, policy: Policy) -> bool:

@@ -7,15 +7,7 @@ from dataclasses import replace
 from itertools import islice
 
 from wellkept.core.judging.compare import LONG_TEXT, compare
-from wellkept.core.judging.evidence import (
-    Evidence,
-    Moment,
-    in_scope,
-    is_of_family,
-    is_outdating,
-    is_talk,
-    may_contradict,
-)
+from wellkept.core.judging.evidence import Evidence, Moment, may_concern
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import original
 from wellkept.core.text.forms import canonical, term_set
@@ -113,13 +105,7 @@ def _is_open(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: M
     head = evidence.heads.get(memory.id, memory)
     if head.status != "active" or is_expired(head, moment.now) or len(memory.content) > LONG_TEXT:
         return False
-    searched = "vector" in moment.own.stages and in_scope(new, memory, moment.own)
-    told = not is_talk(new, memory) and (
-        may_contradict(new, memory, moment.own, moment.policy)
-        or is_of_family(new, memory, moment.own, moment.policy)
-        or is_outdating(new, memory, moment.own, moment.policy)
-    )
-    if not searched and not told:
+    if not may_concern(new, memory, moment.own, moment.policy):
         return False
     similarity = evidence.similarity(candidate)
     return similarity is not None and is_left_open(new, memory, similarity, moment.policy.opposites)

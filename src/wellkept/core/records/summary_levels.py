@@ -40,6 +40,11 @@ def is_summary(memory: Statement) -> bool:
     return marked and bool(memory.provenance) and level_of(memory) > 0
 
 
+def sources_of(memory: Statement) -> frozenset[str]:
+    """The ids of the memories that a summary was made from; none for any other memory."""
+    return frozenset(memory.provenance) if is_summary(memory) else frozenset()
+
+
 def is_summary_of(summary: Statement, source: Memory) -> bool:
     """Whether `summary` was made from `source`, so that the two never contradict each other."""
     return source.id in summary.provenance and is_summary(summary)

@@ -12,20 +12,12 @@ import numpy as np
 
 from wellkept.core.gate.outcomes import born
 from wellkept.core.gate.worth_keeping import is_plain
-from wellkept.core.judging.evidence import (
-    Evidence,
-    Moment,
-    in_scope,
-    is_of_family,
-    is_outdating,
-    may_contradict,
-    reaches,
-)
+from wellkept.core.judging.evidence import Evidence, Moment, apart, reaches
 from wellkept.core.judging.what_to_ask import ASK_AT, MOST_ASKED
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import head_of
 from wellkept.core.records.merge import aliases
-from wellkept.core.records.summary_levels import is_summary_of
+from wellkept.core.records.summary_levels import is_summary_of, sources_of
 from wellkept.core.records.vectors import cosines
 from wellkept.core.text.forms import slot_key
 from wellkept.engine.base.context import Context
@@ -33,7 +25,7 @@ from wellkept.engine.gate.neighbours import FIRST_ASK, LAST_ASK, Nearby
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.models.port import chatter_of
-from wellkept.policy import KindPolicy, Policy
+from wellkept.policy import KindPolicy
 from wellkept.storage.port import Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -278,7 +270,7 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
         # One word dominates the vector of a short text: the nearest few are compared at any similarity.
         wanted = 0.0 if len(new.content) <= SHORT else min(wanted, ASK_AT)
     floor = ctx.scale.calibration.cosine(wanted) - _MARGIN
-    limit = FIRST_ASK
+    limit, sources = FIRST_ASK, sources_of(new)
     while True:
         close, complete = near.of(item.place, limit=limit, floor=floor)
         inside: list[Candidate] = []
@@ -288,25 +280,15 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
         for start in range(0, len(keys), MAX_COMPARED):
             if len(inside) >= MAX_COMPARED:
                 break
-            for row in tx.find(Filter(ids=keys[start : start + MAX_COMPARED], statuses=SEARCHED)):
-                if is_summary_of(new, row) or _are_too_many(row, behind):
-                    continue  # not checked for a contradiction with its own source
-                if searched and in_scope(new, row, policy):
-                    inside.append(Candidate(row, "vector", close[row.id]))
-                elif _is_beside(new, row, policy, ctx.policy):
-                    beside.append(Candidate(row, "vector", close[row.id]))
+            found = tx.find(Filter(ids=keys[start : start + MAX_COMPARED], statuses=SEARCHED))
+            # A summary is not checked for a contradiction with its own sources.
+            rows = [row for row in found if row.id not in sources and not _are_too_many(row, behind)]
+            ours, others = apart(new, rows, policy, ctx.policy)
+            inside += [Candidate(row, "vector", close[row.id]) for row in ours]
+            beside += [Candidate(row, "vector", close[row.id]) for row in others]
         if complete or len(inside) >= MAX_COMPARED or not searched or limit >= LAST_ASK:
             return (*inside[:MAX_COMPARED], *beside[:MAX_BESIDE])
         limit *= 8
-
-
-def _is_beside(new: NewMemory, row: Memory, own: KindPolicy, policy: Policy) -> bool:
-    """Whether a memory outside of the scope may be contradicted, restated or outdated."""
-    return (
-        may_contradict(new, row, own, policy)
-        or is_of_family(new, row, own, policy)
-        or is_outdating(new, row, own, policy)
-    )
 
 
 def _are_too_many(row: Memory, behind: Counter[str]) -> bool:
