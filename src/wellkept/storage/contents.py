@@ -14,7 +14,7 @@ from wellkept.core.records.codec import iso
 from wellkept.core.records.effects import touched
 from wellkept.core.records.fits import matching
 from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
-from wellkept.storage.journal_codec import concerned_ids, is_common
+from wellkept.storage.journal_codec import common_above, concerned_ids
 from wellkept.storage.layered_mapping import Layers
 from wellkept.storage.memory_rows import searched
 from wellkept.storage.reading_only import ReadingOnly
@@ -190,7 +190,7 @@ class ReadTx(ReadingOnly):
         }
         scores: defaultdict[str, float] = defaultdict(float)
         for count, term in sorted((len(ids), term) for term, ids in holders.items() if ids):
-            if is_common(count, self.seq) and len(found := self._best_of(scores, limit, kinds)) == limit:
+            if count > common_above(self.seq) and len(found := self._best_of(scores, limit, kinds)) == limit:
                 return found
             for memory_id in holders[term]:
                 scores[memory_id] += math.log1p((self.seq + 1) / count)

@@ -133,14 +133,13 @@ def concerned_ids(entry: JournalEntry, touched: Iterable[str]) -> tuple[str, ...
     return tuple(dict.fromkeys(one for one in ids if one))
 
 
-def is_common(count: int, seq: int) -> bool:
-    """Whether a term is in so many rows that it is searched only when rarer terms find too few.
+def common_above(seq: int) -> int:
+    """A term in more rows than this is searched only when rarer terms find too few.
 
     Args:
-        count: Number of rows that contain the term.
         seq: Newest journal number of the namespace, as a measure of its size.
     """
-    return count > max(1000, seq // 10)
+    return max(1000, seq // 10)
 
 
 def same_link(a: Link | None, b: Link | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -66,15 +67,24 @@ def memory_of(record: str, access_count: int, last_accessed_at: str | None, stab
     Raises:
         Corrupt: The record is not a memory.
     """
-    # Values of the caller's own can be changed in place, so a memory that has some is not shared.
-    decode = _decoded if '"metadata"' in record or '"signals"' in record else _shared
+    return memories_of([(record, access_count, last_accessed_at, stability)])[0]
+
+
+def memories_of(rows: Iterable[tuple[Any, ...]]) -> list[Memory]:
+    """Decode the memories of rows.
+
+    Raises:
+        Corrupt: A record is not a memory.
+    """
     try:
-        return decode(record, access_count, last_accessed_at, stability)
+        # Values of the caller's own can be changed in place, so a memory that has some is not shared.
+        return [(_decoded if '"metadata"' in row[0] or '"signals"' in row[0] else _shared)(row) for row in rows]
     except DAMAGE as error:
         raise _corrupt("memory", error) from error
 
 
-def _decoded(record: str, access_count: int, last_accessed_at: str | None, stability: float | None) -> Memory:
+def _decoded(row: tuple[Any, ...]) -> Memory:
+    record, access_count, last_accessed_at, stability = row
     plain = parsed_json(record)
     if access_count:
         plain["access_count"] = access_count
@@ -95,10 +105,24 @@ def link_of(src: str, dst: str, rel: str, created_at: str | None) -> Link:
     Raises:
         Corrupt: Its time is invalid.
     """
+    return links_of([(src, dst, rel, created_at)])[0]
+
+
+def links_of(rows: Iterable[tuple[Any, ...]]) -> list[Link]:
+    """Decode the links of rows.
+
+    Raises:
+        Corrupt: A time is invalid.
+    """
     try:
-        return link_from({"src": src, "dst": dst, "rel": rel, "created_at": created_at})
+        return [_link(row) for row in rows]
     except DAMAGE as error:
         raise _corrupt("link", error) from error
+
+
+@remembered(4 * MIB)
+def _link(row: tuple[Any, ...]) -> Link:
+    return link_from(dict(zip(("src", "dst", "rel", "created_at"), row, strict=True)))
 
 
 @remembered(8 * MIB)
@@ -133,13 +157,21 @@ def _vector_bytes(vector: Vector | None) -> int:
     return 0 if vector is None else vector.nbytes * 3 // 2  # and the stored bytes, by which it is found
 
 
-@remembered(16 * MIB, _vector_bytes)
 def vector_of(blob: bytes, dim: int) -> Vector | None:
     """Decode the vector of a row, read-only; None for an invalid one: wrong length or not finite."""
+    return _vector(blob) if len(blob) == 2 * dim else None
+
+
+def vectors_of(blobs: bytes, dim: int) -> list[Vector | None]:
+    """Decode vectors of this dimension that stand one after the other; None for one that is not finite."""
+    size = 2 * dim
+    return [_vector(blobs[at : at + size]) for at in range(0, len(blobs), size or 1)]
+
+
+@remembered(16 * MIB, _vector_bytes)
+def _vector(blob: bytes) -> Vector | None:
     from wellkept.core.records.vectors import restore
 
-    if len(blob) != 2 * dim:
-        return None
     try:
         vector = restore(blob)
     except ValueError:

@@ -139,13 +139,14 @@ class Session:
         finally:
             self.rollback()
 
-    def text(self, name: str) -> str:
-        """The statement of a name; some have a variant for sessions with a token.
+    def text(self, *names: str) -> str:
+        """The statement that consists of the parts with these names; some have a variant for sessions with a token.
 
         Under row-level security, an index supports only conditions that the server considers leakproof; see
         `0002_isolation.sql`.
         """
-        return (self._queries.get(f"isolation.{name}") if self.key else None) or self._queries[name]
+        own = [f"isolation.{name}" if self.key else name for name in names]
+        return "\n".join([self._queries.get(one) or self._queries[name] for one, name in zip(own, names, strict=True)])
 
     def enter(self, namespace: str, needed: int = 0) -> None:
         """Enter a namespace with the token, if there is one, until the transaction ends.

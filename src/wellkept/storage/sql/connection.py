@@ -22,8 +22,8 @@ class Session(Protocol):
 
     where: str
 
-    def text(self, name: str) -> str:
-        """The statement or fragment of this name."""
+    def text(self, *names: str) -> str:
+        """The statement that consists of the parts with these names."""
         ...
 
     def run(self, name: str, parameters: Mapping[str, Any] = ...) -> int:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wellkept.core.records.codec import DAMAGE
 from wellkept.core.text.forms import slot_key
 from wellkept.errors import Corrupt
-from wellkept.storage.journal_codec import changed_ids, first_before, is_common, unpacked
-from wellkept.storage.memory_rows import conflict_of, entry_of, link_of, memory_of, micros, vector_of
+from wellkept.storage.journal_codec import changed_ids, common_above, first_before, unpacked
+from wellkept.storage.memory_rows import conflict_of, entry_of, links_of, memories_of, micros, vectors_of
 from wellkept.storage.reading_only import ReadingOnly
 from wellkept.storage.sql.connection import Session
 from wellkept.storage.vectors.matrices import VectorIndex
@@ -166,14 +166,13 @@ class ReadTx(ReadingOnly, ABC):
         parameters |= {"ns": self._ns, "model": self._model, "limit": None if where.ids else limit}
         backwards = where.before is not None and not where.ids
         order = "find.backwards" if backwards else self._find_order(where)
-        sql = "\n".join([self._session.text(name) for name in ("find", *names, order)])
-        rows = self._session.select(sql, parameters)
+        rows = self._session.select(self._session.text("find", *names, order), parameters)
         if backwards:
             rows.reverse()
         if where.ids and len(rows) > 1:
             places = {memory_id: place for place, memory_id in reversed(list(enumerate(where.ids)))}
             rows.sort(key=lambda row: places[row[0]])
-        return [memory_of(*row[1:]) for row in (rows if limit is None else rows[:limit])]
+        return memories_of([row[1:] for row in (rows if limit is None else rows[:limit])])
 
     # ---- vectors ----
 
@@ -265,10 +264,15 @@ class ReadTx(ReadingOnly, ABC):
 
     def _index_rows(self, ids: Iterable[str], session: Session) -> dict[str, Row]:
         rows = session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": self._session.listed(ids)})
-        return {row[0]: Row(row[1], row[2], self._usable(row[3])) for row in rows}
+        usable = self._usable([row[3] for row in rows])
+        return {row[0]: Row(row[1], row[2], vector) for row, vector in zip(rows, usable, strict=True)}
 
-    def _usable(self, sent: bytes | None) -> Vector | None:
-        return None if sent is None else vector_of(self._session.vector_bytes([sent]), self._dim)
+    def _usable(self, sent: Sequence[bytes | None]) -> list[Vector | None]:
+        """The vectors in the answer of a query; None for a missing one, and for one of another length."""
+        size = self._session.vector_size(self._dim)
+        blobs = self._session.vector_bytes([one for one in sent if one is not None and len(one) == size])
+        found = iter(vectors_of(blobs, self._dim))
+        return [next(found) if one is not None and len(one) == size else None for one in sent]
 
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
         """See `Tx.vectors`."""
@@ -284,9 +288,10 @@ class ReadTx(ReadingOnly, ABC):
             return []
         return [("vector.get", {"ns": self._ns, "model": self._model, "hashes": self._session.listed(hashes)})]
 
-    def _usable_vectors(self, rows: Iterable[Any]) -> dict[str, Vector]:
+    def _usable_vectors(self, rows: Sequence[Any]) -> dict[str, Vector]:
         """The vectors in the answer, by hash."""
-        return {digest: vector for digest, sent in rows if (vector := self._usable(sent)) is not None}
+        found = zip(rows, self._usable([sent for _, sent in rows]), strict=True)
+        return {digest: vector for (digest, _), vector in found if vector is not None}
 
     # ---- full text ----
 
@@ -301,16 +306,16 @@ class ReadTx(ReadingOnly, ABC):
         from wellkept.storage.sql.word_ranks import WordRanks
 
         counted = sorted((count, term) for count, term in self._counts(wanted) if count)
-        places = self._places([term for count, term in counted if not is_common(count, self.seq)])
-        ranks = WordRanks()
-        for count, term in counted:
-            if is_common(count, self.seq) and len(ranks) >= limit:
-                found = self._best_of(ranks, limit, kinds)
-                if len(found) == limit:
-                    return found
-            # Term frequencies are counted in this namespace only; the database's own ranking would use all.
-            weight = math.log1p((self.seq + 1) / count)
-            ranks.add(places[term] if term in places else self._places([term])[term], weight)
+        # Term frequencies are counted in this namespace only; the database's own ranking would use all.
+        weights = {term: math.log1p((self.seq + 1) / count) for count, term in counted}
+        most = common_above(self.seq)
+        rare = [term for count, term in counted if count <= most]
+        places = self._places(rare)
+        ranks = WordRanks([(places[term], weights[term]) for term in rare])
+        for term in list(weights)[len(rare) :]:
+            if len(ranks) >= limit and len(found := self._best_of(ranks, limit, kinds)) == limit:
+                return found
+            ranks.add(self._places([term])[term], weights[term])
         return self._best_of(ranks, limit, kinds)
 
     def _best_of(self, ranks: WordRanks, limit: int, kinds: Sequence[str]) -> list[str]:
@@ -366,7 +371,7 @@ class ReadTx(ReadingOnly, ABC):
             rows = self._session.rows("link.all", {"ns": self._ns})
         else:
             rows = self._session.rows("link.of", {"ns": self._ns, "ids": self._session.listed(ids)})
-        return [link_of(*row) for row in rows]
+        return links_of(rows)
 
     def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
         """See `Tx.conflicts`; with both ids and keys, conflicts that match either."""
@@ -414,8 +419,7 @@ class ReadTx(ReadingOnly, ABC):
         if run_id:
             parts.append("journal.run")
             parameters["run"] = run_id
-        sql = "\n".join([self._session.text(name) for name in [*parts, "journal.newest_first"]])
-        rows = self._session.select(sql, parameters)
+        rows = self._session.select(self._session.text(*parts, "journal.newest_first"), parameters)
         rows.reverse()
         try:
             return self._entries({seq: entry_of(record) for seq, record in rows})

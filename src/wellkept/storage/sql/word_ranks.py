@@ -5,7 +5,7 @@ A query of a dozen words meets a tenth of a large namespace, of which a few rows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,9 @@ _DENSE = 16
 class WordRanks:
     """The sum of the weights of each row, by its place.
 
+    Args:
+        known: Rows with their positive weight, as for `add`.
+
     Example:
         >>> ranks = WordRanks()
         >>> ranks.add([1, 5, 9], 2.0)
@@ -30,10 +33,12 @@ class WordRanks:
         [5, 9, 1]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: Iterable[tuple[Sequence[int] | Places, float]] = ()) -> None:
         self._places: list[Places] = []
         self._weights: list[float] = []
         self._summed: tuple[Places, NDArray[np.float64]] | None = None
+        for places, weight in known:
+            self.add(places, weight)
 
     def add(self, places: Sequence[int] | Places, weight: float) -> None:
         """Add a positive weight to these rows, each of which is named once."""

@@ -37,9 +37,9 @@ class Session:
         except sqlite3.Error as error:
             raise translated(error, self.where) from error
 
-    def text(self, name: str) -> str:
-        """The statement of this name."""
-        return self._queries[name]
+    def text(self, *names: str) -> str:
+        """The statement that consists of the parts with these names."""
+        return "\n".join([self._queries[name] for name in names])
 
     def run(self, name: str, parameters: Parameters = ()) -> int:
         """Run a statement; return the number of changed rows."""
