@@ -10,7 +10,7 @@ import pytest
 from wellkept.core.consolidation.merged_memory import folded
 from wellkept.core.consolidation.rules import DEFAULT_RULES
 from wellkept.core.records.merge import absorb, confirm, gathered
-from wellkept.core.text.titles import FURTHER_TITLES, MAX_FURTHER_TITLES, headed_text, titles, with_titles
+from wellkept.core.text.titles import FURTHER_TITLES, MAX_FURTHER_TITLES, headed_texts, titles, with_titles
 from wellkept.types import Memory, MemoryChange, NewMemory
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -55,7 +55,8 @@ def test_at_most_twenty_further_titles_are_kept() -> None:
 
 
 def test_words_of_every_title_are_searched() -> None:
-    assert headed_text(with_titles(row("Keys", subject="vault"), ["Secrets"])) == "Keys Secrets Rotate the keys. vault"
+    keys = with_titles(row("Keys", subject="vault"), ["Secrets"])
+    assert headed_texts([keys]) == ["Keys Secrets Rotate the keys. vault"]
 
 
 def test_whatever_makes_two_memories_one_keeps_the_titles_of_both() -> None:

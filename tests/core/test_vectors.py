@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellkept.core.records.rounding import rounded
+from wellkept.core.judging.calibration import rounded
 from wellkept.core.records.vectors import COMPARISON_DIMS, cosine, cosines, quantise, restore, unit
 
 

@@ -12,7 +12,7 @@ from dataclasses import astuple
 from typing import Any
 
 from golden.relations import rows
-from wellkept.core.records.rounding import rounded
+from wellkept.core.judging.calibration import rounded
 from wellkept.core.records.vectors import cosine
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.relation import PackagedRelationModel

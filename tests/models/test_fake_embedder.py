@@ -11,8 +11,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from wellkept.core.judging.calibration import IDENTITY
-from wellkept.core.records.rounding import rounded
+from wellkept.core.judging.calibration import IDENTITY, rounded
 from wellkept.core.records.vectors import cosine, quantise, restore
 from wellkept.errors import ModelUnavailable
 from wellkept.testing.clock import CountingIds, FrozenClock

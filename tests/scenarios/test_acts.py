@@ -13,9 +13,9 @@ from letter import to_the_letter
 from scenarios.cases import FLAKE8, K1, K2, L1, L1_AGAIN, NEVER, RUFF, USE, says
 from scenarios.tidy import model
 from scenarios.world import World, found_anywhere, snapshot
+from wellkept.core.judging.calibration import rounded
 from wellkept.core.records.lifecycle import lifecycle
 from wellkept.core.records.merge import evolution
-from wellkept.core.records.rounding import rounded
 from wellkept.core.records.vectors import cosine
 from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.errors import ConflictError, ModelUnavailable

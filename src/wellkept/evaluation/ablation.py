@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from wellkept.core.records.rounding import rounded
+from wellkept.core.judging.calibration import rounded
 from wellkept.evaluation.labelled_files import Pair, PairFile
 from wellkept.evaluation.pair_metrics import Case
 from wellkept.evaluation.report import measure_pairs

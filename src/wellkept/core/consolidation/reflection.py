@@ -20,12 +20,11 @@ from wellkept.core.consolidation.findings import order_of
 from wellkept.core.consolidation.merged_memory import change_of
 from wellkept.core.consolidation.plan import SAMPLES, plan_id_of
 from wellkept.core.consolidation.survey import id_of
-from wellkept.core.judging.calibration import Calibration
+from wellkept.core.judging.calibration import Calibration, rounded
 from wellkept.core.judging.compare import compare
 from wellkept.core.records.codec import dumps, iso
 from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.lifecycle import is_expired
-from wellkept.core.records.rounding import rounded
 from wellkept.core.records.summary_levels import REFLECTION, is_level, level_of
 from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
 from wellkept.core.text.forms import slot_key

@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-
-from wellkept.core.records.rounding import rounded
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+SIMILARITY_DECIMALS = 4
+"""Decimals to which cosines and similarities are rounded before a threshold."""
 
 Knots: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -35,6 +36,17 @@ LEAST_SUPPORT = 12
 """Pairs per knot; the knot's cosine is their mean."""
 LEAST_STEP = 0.002
 """Least distance of two knots in cosine; closer knots would fit noise."""
+
+
+def rounded(x: float) -> float:
+    """A cosine or similarity, rounded as it is shown, stored and compared."""
+    # Adding 0.0 turns -0.0 into 0.0, so that one number has one spelling.
+    return round(float(x), SIMILARITY_DECIMALS) + 0.0
+
+
+def all_rounded(numbers: Iterable[float]) -> list[float]:
+    """Each cosine or similarity, rounded."""
+    return [rounded(x) for x in numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +83,10 @@ class Calibration:
         1 are clamped.
         """
         return rounded(_interpolate(rounded(cosine), self.knots, source=0))
+
+    def similarities(self, cosines: Iterable[float | None]) -> list[float | None]:
+        """The similarity of each cosine; None stays None."""
+        return [None if cosine is None else self.similarity(cosine) for cosine in cosines]
 
     def cosine(self, similarity: float) -> float:
         """The raw cosine of a similarity; not rounded, so that it maps back exactly."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from wellkept.types import Hit
@@ -24,10 +24,14 @@ def heads_only(hits: Sequence[Hit]) -> list[Hit]:
             heads[head.memory.id] = replace(
                 head, score=hit.score, parts=hit.parts, weights=hit.weights, wording=hit.memory
             )
-    return sorted(heads.values(), key=order)
+    return best_first(heads.values())
 
 
-def order(hit: Hit) -> tuple[float, float, float, str]:
-    """Best first; ties by importance, then the newer first."""
+def best_first(hits: Iterable[Hit]) -> list[Hit]:
+    """Hits by score; ties by importance, then the newer first."""
+    return sorted(hits, key=_order)
+
+
+def _order(hit: Hit) -> tuple[float, float, float, str]:
     memory = hit.memory
     return -hit.score, -memory.importance, -memory.created_at.timestamp(), memory.id

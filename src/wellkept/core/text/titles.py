@@ -22,9 +22,9 @@ def titles(row: Statement) -> tuple[str, ...]:
     return tuple(one for one in (row.title, *further) if one)
 
 
-def headed_text(row: Statement) -> str:
-    """The text that a query is matched against: titles, content and subject."""
-    return " ".join((*titles(row), row.content, row.subject))
+def headed_texts(rows: Iterable[Statement]) -> list[str]:
+    """The texts that a query is matched against: titles, content and subject of each memory."""
+    return [" ".join((*titles(row), row.content, row.subject)) for row in rows]
 
 
 def with_titles(row: Memory, others: Iterable[str]) -> Memory:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wellkept.core.gate.judged_later import WAITS
-from wellkept.core.records.rounding import rounded
+from wellkept.core.judging.calibration import rounded
 from wellkept.core.records.vectors import cosines
 from wellkept.core.records.wikilinks import is_waiting, keys, names, waiting
 from wellkept.core.text.forms import canonical, search_terms

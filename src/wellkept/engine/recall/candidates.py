@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wellkept.core.judging.calibration import all_rounded
 from wellkept.core.records.codec import iso
 from wellkept.core.records.conflicts import is_open
+from wellkept.core.records.fits import matching, misfit
 from wellkept.core.records.lifecycle import head_of, is_expired
-from wellkept.core.records.rounding import rounded
 from wellkept.core.records.validity import held_at
 from wellkept.core.records.vectors import cosines
 from wellkept.core.text.forms import search_terms
-from wellkept.core.text.titles import headed_text
+from wellkept.core.text.titles import headed_texts
 from wellkept.engine.history import as_of
 from wellkept.engine.lookup import filters
 from wellkept.engine.recall.newer_first import UPDATING, heads_of_sources
@@ -59,7 +60,8 @@ def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
     missing = tuple({row.superseded_by for row in wordings} - known.keys())
     known.update((row.id, row) for row in (find(tx, Filter(ids=missing, statuses=ALL_STATUSES), q) if missing else ()))
     successors = successors_of(tx, known.values(), q)
-    shown = {key: row for key, row in known.items() if not obstacle(row, q, successors) and not q.misfit(row)}
+    fitting = matching(known.values(), replace(q.where, statuses=()), limit=None)
+    shown = {row.id: row for row in fitting if not obstacle(row, q, successors)}
     found = (*shown.values(), *(row for row in wordings if row.superseded_by in shown))
     gone = [row for row in known.values() if row.status == "superseded" and row.id not in shown]
     ends = heads(tx, known.values(), q) if gone else {}
@@ -116,7 +118,7 @@ def exact(tx: Tx, rows: Sequence[Memory], q: Question) -> dict[str, float]:
     if not ids:
         return {}
     matrix = np.stack([stored[named[memory_id]] for memory_id in ids])
-    return {key: rounded(float(value)) for key, value in zip(ids, cosines(q.vector, matrix), strict=True)}
+    return dict(zip(ids, all_rounded(cosines(q.vector, matrix).tolist()), strict=True))
 
 
 def hidden(tx: Tx, pool: Pool, q: Question) -> list[LeftOut]:
@@ -126,9 +128,9 @@ def hidden(tx: Tx, pool: Pool, q: Question) -> list[LeftOut]:
     successors = successors_of(tx, rows, q)
     near = exact(tx, rows, q)
     rows.sort(key=lambda row: (-near.get(row.id, 0.0), row.id))
-    left = []
+    left, misfit_of = [], misfit(replace(q.where, statuses=()))
     for row in rows[: q.pool]:
-        unfit = q.misfit(row)
+        unfit = misfit_of(row)
         why = obstacle(row, q, successors) or (f"does not fit the filter: {unfit}" if unfit else "")
         if not why:
             why = "has no vector" if q.by_meaning_alone and row.id not in near else "outside the pool of candidates"
@@ -170,7 +172,10 @@ def _newer(tx: Tx, rows: Mapping[str, Memory], q: Question) -> list[Memory]:
 
 def _worded(rows: Iterable[Memory], q: Question) -> list[Memory]:
     wanted = set(q.terms)
-    return [row for row in rows if not wanted.isdisjoint(search_terms(headed_text(row)))]
+    found = list(rows)
+    return [
+        row for row, text in zip(found, headed_texts(found), strict=True) if not wanted.isdisjoint(search_terms(text))
+    ]
 
 
 def _nearest(tx: Tx, q: Question, *, statuses: Sequence[Status], kinds: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wellkept.core.recall.relevance import matches, relevances, word_shares
 from wellkept.core.recall.scoring import Statistics, document_terms, query_terms
-from wellkept.core.text.titles import headed_text
+from wellkept.core.text.titles import headed_texts
 from wellkept.engine.recall.candidates import Pool
 from wellkept.engine.recall.question import Question
 from wellkept.types import Hit, LeftOut, Memory
@@ -25,11 +25,12 @@ def matched(
         q: The question.
     """
     heads = {row.id: row.id for row, _ in scored}
-    former = [(row, document_terms(headed_text(row))) for row, head in pool.former if head in heads]
+    behind = [row for row, head in pool.former if head in heads]
+    former = list(zip(behind, map(document_terms, headed_texts(behind)), strict=True))
     heads |= {row.id: head for row, head in pool.former if head in heads}
     every = [*scored, *former]
     shares = word_shares(query_terms(q.text), [[*told, *_beside(row)] for row, told in every], of_pool)
-    near = [None if (cosine := pool.near.get(row.id)) is None else q.scale.similarity(cosine) for row, _ in every]
+    near = q.scale.similarities([pool.near.get(row.id) for row, _ in every])
     found = dict.fromkeys(heads.values(), 0.0)
     for (row, _), value in zip(every, matches(near, shares, reliable=q.reliable), strict=True):
         found[heads[row.id]] = max(found[heads[row.id]], value)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast, get_args
 
 from wellkept.core.judging.calibration import Calibration
 from wellkept.core.recall.relevance import DEFAULT_MIN_SCORE, tells_apart
-from wellkept.core.records.fits import misfit
 from wellkept.core.text.forms import check_text, search_terms
 from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, moment
 from wellkept.engine.lookup import filters
@@ -22,7 +20,6 @@ from wellkept.types import (
     ExpandSpec,
     Filter,
     HybridWeights,
-    Memory,
     RecallMode,
     RecallOptions,
     Status,
@@ -58,7 +55,6 @@ class Question:
         vector: Of the query; None after an outage.
         terms: Its words.
         pool: Maximum number of candidates of each search.
-        misfit: The part of the filter that a memory does not match, whatever its status.
         weights: Weights of the parts of the score.
         blended: Whether the score is the default blend.
         as_of: Read the store as it was at this time; None for now.
@@ -79,7 +75,6 @@ class Question:
     limit: int
     pool: int
     where: Filter
-    misfit: Callable[[Memory], str]
     mode: RecallMode
     weights: HybridWeights
     expand: ExpandSpec | None
@@ -205,7 +200,6 @@ def question(
         limit=limit,
         pool=limit * overfetch,
         where=where,
-        misfit=misfit(replace(where, statuses=())),
         mode=mode,
         weights=weights,
         expand=expand,

@@ -12,9 +12,9 @@ from wellkept.core.asking.state import state_of
 from wellkept.core.recall import rank
 from wellkept.core.recall.newer_first import Pair, reordered
 from wellkept.core.recall.scoring import document_terms, in_context, lexical_scores, query_terms, statistics
-from wellkept.core.recall.wordings import heads_only, order
+from wellkept.core.recall.wordings import best_first, heads_only
 from wellkept.core.records.conflicts import is_open
-from wellkept.core.text.titles import headed_text
+from wellkept.core.text.titles import headed_texts
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.history import as_of
@@ -176,7 +176,7 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> tuple[list[Hit], dict[str, float
     """The candidates with scores, best first, and how far each matches; all is computed here, for all backends."""
     by_meaning_alone, blended = q.by_meaning_alone, q.blended
     rows = [row for row in pool.rows if not by_meaning_alone or row.id in pool.near]
-    told = [document_terms(headed_text(row)) for row in rows]
+    told = list(map(document_terms, headed_texts(rows)))
     terms, of_pool = query_terms(q.text), statistics(told)  # word statistics of this pool only
     lexical = lexical_scores(terms, told, of_pool)
     worded = any(lexical)
@@ -204,8 +204,7 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> tuple[list[Hit], dict[str, float
         shown = every if q.explain else {name: every[name] for name in weighted}
         parts = {name: round(value, 4) for name, value in shown.items() if value is not None}
         found.append(Hit(row, round(score, 6), parts, degraded=q.degraded, weights=counted))
-    found.sort(key=order)
-    return found, floor.matched(pool, list(zip(rows, told, strict=True)), of_pool, q)
+    return best_first(found), floor.matched(pool, list(zip(rows, told, strict=True)), of_pool, q)
 
 
 def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit], dict[str, float]]:
@@ -224,8 +223,7 @@ def _in_context(tx: Tx, pool: Pool, q: Question) -> tuple[Pool, list[Hit], dict[
     if not beside:
         return pool, scored, matched
     raised = in_context({hit.memory.id: hit.score for hit in scored}, beside)
-    found = [_lifted(hit, raised[hit.memory.id]) for hit in scored]
-    found.sort(key=order)
+    found = best_first([_lifted(hit, raised[hit.memory.id]) for hit in scored])
     return pool, found, in_context(matched, beside)
 
 
