@@ -123,6 +123,8 @@ class Judged:
         vetoed: Whether differences forbid a duplicate, whatever the relation model says.
         worded: Whether the two texts share enough words for a duplicate; if not, the pair is at most listed.
         spoken: Whether one text is a turn of a conversation; the model's contradictions are then ignored.
+        memory: The stored memory.
+        similarity: Calibrated similarity; -1 without a vector, which is below every threshold.
     """
 
     candidate: Candidate
@@ -130,16 +132,14 @@ class Judged:
     vetoed: bool = False
     worded: bool = True
     spoken: bool = False
+    memory: Memory = field(init=False, repr=False, compare=False)
+    similarity: float = field(init=False, repr=False, compare=False)
 
-    @property
-    def memory(self) -> Memory:
-        """The stored memory."""
-        return self.candidate.memory
-
-    @property
-    def similarity(self) -> float:
-        """Calibrated similarity; -1 without a vector, which is below every threshold."""
-        return self.comparison.similarity if self.comparison.similarity is not None else -1.0
+    def __post_init__(self) -> None:
+        """Read the two values that every rule asks for."""
+        near = self.comparison.similarity
+        object.__setattr__(self, "memory", self.candidate.memory)
+        object.__setattr__(self, "similarity", -1.0 if near is None else near)
 
 
 def compared(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:

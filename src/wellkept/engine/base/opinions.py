@@ -40,6 +40,7 @@ class Opinions:
         self._known: dict[Pair, Opinion | None] = {}
         self._listed: dict[Listing, Mapping[str, Opinion | None]] = {}
         self._kept: dict[str, Reading] = {}
+        self._texts: tuple[object, Mapping[str, str]] | None = None
         self.failure: ModelError | None = None
 
     @property
@@ -188,8 +189,11 @@ class Opinions:
         if not self.available:
             degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
             return replace(evidence, unjudged=True, outage=self.failure is not None, degraded=degraded)
-        asked = questions(new, evidence, moment)
-        texts = {memory.id: text_to_read(memory, moment.policy) for memory in asked}
+        seen = (new, evidence.neighbours, evidence.heads)
+        if self._texts is None or self._texts[0] != seen:  # the same again as before the lock was taken
+            asked = questions(new, evidence, moment)
+            self._texts = (seen, {memory.id: text_to_read(memory, moment.policy) for memory in asked})
+        texts = self._texts[1]
         told, reading = self.of(new.content, texts), self.reading(new.content, texts)
         return replace(evidence, opinions=told, reading=reading, bounds=bounds, unjudged=not self._silence_decides)
 
