@@ -11,7 +11,7 @@ import pytest
 from wellkept.core.records.codec import record_text
 from wellkept.core.records.vectors import quantise, restore, unit
 from wellkept.errors import Corrupt
-from wellkept.storage.memory_rows import memory_of, vector_of
+from wellkept.storage.memory_rows import memory_of, vectors_of
 from wellkept.types import Memory
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -56,9 +56,9 @@ def test_a_damaged_record_is_corrupt_each_time() -> None:
 
 def test_a_stored_vector_is_shared_and_cannot_be_written_to() -> None:
     blob = quantise(unit(np.arange(1.0, 9.0)))
-    vector = vector_of(blob, 8)
-    assert vector is not None and vector_of(bytes(bytearray(blob)), 8) is vector
+    [vector] = vectors_of(blob, 8)
+    assert vector is not None and vectors_of(bytes(bytearray(blob)), 8)[0] is vector
     assert np.array_equal(vector, restore(blob))
     with pytest.raises(ValueError, match="read-only"):
         vector[0] = 1.0
-    assert vector_of(blob[:-2], 8) is None
+    assert vectors_of(blob[:-2], 8) == [None]

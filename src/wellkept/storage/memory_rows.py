@@ -157,15 +157,11 @@ def _vector_bytes(vector: Vector | None) -> int:
     return 0 if vector is None else vector.nbytes * 3 // 2  # and the stored bytes, by which it is found
 
 
-def vector_of(blob: bytes, dim: int) -> Vector | None:
-    """Decode the vector of a row, read-only; None for an invalid one: wrong length or not finite."""
-    return _vector(blob) if len(blob) == 2 * dim else None
-
-
 def vectors_of(blobs: bytes, dim: int) -> list[Vector | None]:
-    """Decode vectors of this dimension that stand one after the other; None for one that is not finite."""
-    size = 2 * dim
-    return [_vector(blobs[at : at + size]) for at in range(0, len(blobs), size or 1)]
+    """Decode vectors of this dimension that stand one after the other, read-only; None for an invalid one."""
+    size = max(1, 2 * dim)
+    parts = [blobs[at : at + size] for at in range(0, len(blobs), size)]
+    return [_vector(part) if len(part) == size else None for part in parts]
 
 
 @remembered(16 * MIB, _vector_bytes)
