@@ -46,12 +46,16 @@ class ReadTx(reading.ReadTx):
                 self._catch_up(space, session)
 
     def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
-        answers = self._session.batch([("words.count", {"term": f"{self._ns}_{term}"}) for term in terms])
-        return [(answer.rows[0][0], term) for term, answer in zip(terms, answers, strict=True) if answer.rows]
+        for term in terms:
+            row = self._session.row("words.count", {"term": f"{self._ns}_{term}"})
+            if row is not None:
+                yield row[0], term
 
     def _places(self, terms: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         import numpy as np
 
-        answers = self._session.batch([("words.listed", {"query": f'"{self._ns}_{term}"'}) for term in terms])
-        listed = {term: answer.rows[0][0] or "" for term, answer in zip(terms, answers, strict=True)}
-        return {term: np.fromstring(places, dtype=np.int64, sep=" ") for term, places in listed.items()}
+        found = {}
+        for term in terms:
+            listed = self._session.row("words.listed", {"query": f'"{self._ns}_{term}"'})[0]
+            found[term] = np.fromstring(listed or "", dtype=np.int64, sep=" ")
+        return found
