@@ -45,7 +45,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.consolidation.scope import rows_in
 from wellkept.engine.consolidation.second_looks import SecondLooks
-from wellkept.engine.gate.without_titles import bare, is_worth_it, nearer
+from wellkept.engine.gate.bare_texts import bare, is_worth_it, nearer
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.errors import InvalidField
 from wellkept.policy import Policy

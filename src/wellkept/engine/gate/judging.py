@@ -20,12 +20,11 @@ from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.records.conflicts import parts
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
+from wellkept.engine.gate.bare_texts import with_bare_texts
 from wellkept.engine.gate.gather_evidence import EarlierItems, FirstLook, Item, with_vectors, without_vectors
 from wellkept.engine.gate.idempotency import is_free_again
 from wellkept.engine.gate.neighbours import Nearby, Query
-from wellkept.engine.gate.originals import with_originals
 from wellkept.engine.gate.waiting import Later
-from wellkept.engine.gate.without_titles import with_bare_texts
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.models.judgements import Judgements
 from wellkept.engine.models.unanswered import UnansweredError, ask_all
@@ -211,12 +210,11 @@ class Judging:
         return evidence if self._stored is None else _without(self._stored, evidence, tx)
 
     def _with_answers(self, item: Item, evidence: Evidence, moment: Moment) -> Evidence:
-        """The evidence with the relation model's opinions, and with vectors of texts without their titles."""
+        """The evidence with the relation model's opinions, and with the similarity of bare texts."""
         if chatter_refusal(item.new, item.policy, evidence.chatter) is not None:
             return evidence  # nothing is compared
         evidence = self._models.opinions.added(item.new, evidence, moment, item.policy.risk)
-        evidence = with_originals(item.new, evidence, self._models.vectors, moment.policy)
-        return with_bare_texts(item.new, evidence, self._models.vectors, moment.policy.opposites)
+        return with_bare_texts(item.new, evidence, self._models.vectors, moment.policy)
 
     def _settled(self, tx: Tx, item: Item, evidence: Evidence) -> Decision | None:
         """Decisions that need no vector; the last check is whether the text is an echo of this session's packs."""

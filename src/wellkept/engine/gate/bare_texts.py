@@ -1,36 +1,60 @@
-"""Similarity of two texts without their titles, because different titles must not hide a duplicate.
+"""Similarity of two texts without what their vectors cover beside the text: titles and additions.
 
-A vector covers title and text. If the titles differ, both texts are embedded again without them, but only for
-a likely duplicate, or when the rules see a contradiction.
+Different titles must not hide a duplicate. If they differ, both texts are embedded again without them, but only for a
+likely duplicate, or when the rules see a contradiction. Of a memory that has grown by additions, the original is
+embedded again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from wellkept.core.judging.compare import compare
 from wellkept.core.judging.evidence import Evidence
 from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.core.judging.what_to_ask import has_parts
+from wellkept.core.records.merge import original
 from wellkept.core.records.vectors import cosine
 from wellkept.core.text.forms import canonical
 from wellkept.engine.models.embedding import Embeddings, text_of
+from wellkept.policy import Policy
 from wellkept.policy.antonyms import Opposites
 from wellkept.types import Candidate, NewMemory, Opinion, Relation, Statement
 
 
-def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings, opposites: Opposites) -> Evidence:
+def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings, policy: Policy) -> Evidence:
     """The evidence with the similarity of the bare texts for duplicates and contradictions under different titles.
+
+    It also gets the cosines of the originals that the text may refine.
 
     Raises:
         UnansweredError: A text is not embedded yet.
     """
     near = tuple(
         replace(hit, cosine=nearer(hit.cosine, new, hit.memory, vectors))
-        if _matters(new, hit, evidence, opposites)
+        if _matters(new, hit, evidence, policy.opposites)
         else hit
         for hit in evidence.neighbours
     )
-    return replace(evidence, neighbours=near)
+    return replace(evidence, neighbours=near, originals=dict(_originals(new, evidence, vectors, policy)))
+
+
+def _originals(new: NewMemory, evidence: Evidence, vectors: Embeddings, policy: Policy) -> Iterator[tuple[str, float]]:
+    """The cosine of each original that the text may refine, by the id of its memory."""
+    heads = (evidence.heads.get(hit.memory.id, hit.memory) for hit in evidence.neighbours)
+    for head in {head.id: head for head in heads}.values():
+        opinion = evidence.opinions.get(head.id)
+        if opinion is None or not has_parts(head, policy):
+            continue
+        if opinion.refines < evidence.bounds.evolve and opinion.repeats < evidence.bounds.skip:
+            continue
+        ours, theirs = (
+            vectors.get(text_of(new)),
+            vectors.get(text_of(replace(head, content=original(head), updates=()))),
+        )
+        if ours is not None and theirs is not None and ours.vector is not None and theirs.vector is not None:
+            yield head.id, cosine(ours.vector, theirs.vector)
 
 
 def is_worth_it(new: Statement, old: Statement, relation: Relation, opinion: Opinion | None, bounds: Bounds) -> bool:
