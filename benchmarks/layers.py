@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -68,18 +68,16 @@ def sampled(acts: Sequence[Callable[[], object]]) -> dict[str, float]:
     return spent
 
 
-def walked(act: Callable[[], object]) -> tuple[int, int]:
-    """The modules that a call enters, and its changes of module."""
-    entered: set[str] = set()
+def changes_of(act: Callable[[], object]) -> Counter[tuple[str, str]]:
+    """The changes of module in a call: how often one module calls into another, the first from no module."""
+    changes: Counter[tuple[str, str]] = Counter()
     path: list[str] = [""]  # modules of the frames of the package that are open
-    changes = 0
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        nonlocal changes
         module = module_of(frame)
         if module and event == "call":
-            changes += module != path[-1]
-            entered.add(module)
+            if module != path[-1]:
+                changes[path[-1], module] += 1
             path.append(module)
         elif module and event == "return":
             path.pop()
@@ -89,11 +87,20 @@ def walked(act: Callable[[], object]) -> tuple[int, int]:
         act()
     finally:
         sys.setprofile(None)
-    return len(entered), changes
+    return changes
 
 
-def measure(given: Sequence[str], asked: Sequence[str], *, url: str) -> list[Figure]:
-    """The figures of writing all texts into one namespace and asking all queries."""
+def walked(act: Callable[[], object]) -> tuple[int, int]:
+    """The modules that a call enters, and its changes of module."""
+    changes = changes_of(act)
+    return len({module for _, module in changes}), changes.total()
+
+
+def measure(given: Sequence[str], asked: Sequence[str], *, url: str, edges: int = 0) -> list[Figure]:
+    """The figures of writing all texts into one namespace and asking all queries.
+
+    `edges` is how many of the most frequent changes of module are printed, of one write and of one recall.
+    """
     figures: list[Figure] = []
     last = min(_PROFILED, len(given) // 2)
     with wellkept.open(url) as store:
@@ -107,6 +114,9 @@ def measure(given: Sequence[str], asked: Sequence[str], *, url: str) -> list[Fig
                 for part, seconds in sorted(spent.items(), key=lambda one: -one[1])
             ]
         for name, calls in (("write", acts[-last:]), ("recall", reads[:_PROFILED])):
+            if edges:
+                for (caller, callee), count in changes_of(calls.pop()).most_common(edges):
+                    print(f"{name}  {count:4}  {caller} -> {callee}")
             entered, changes = zip(*map(walked, calls), strict=True)
             figures += [
                 plain(f"{name}_modules", f"modules that a {name} enters", [median(entered)], unit=""),
@@ -120,6 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.layers", description="Where the time of a call goes.")
     parser.add_argument("stories", nargs="?", type=Path, help="stories in JSON lines; generated sentences by default")
     parser.add_argument("--writes", type=int, default=600, help="how many texts are written")
+    parser.add_argument(
+        "--edges", type=int, default=0, help="how many changes of module are printed, the most frequent"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(arguments)
     if given.stories is None:
@@ -131,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asked = [query["q"] for story in stories for query in story["queries"]]
     with tempfile.TemporaryDirectory(prefix="wellkept-bench-") as name:
         facts = machine(Path(name))
-        figures = measure(told, asked, url=str(Path(name) / "layers.db"))
+        figures = measure(told, asked, url=str(Path(name) / "layers.db"), edges=given.edges)
     print(as_json(facts, figures) if given.json else as_table(facts, figures))
     return 0
 
