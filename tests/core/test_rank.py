@@ -1,4 +1,4 @@
-"""The order of answers: BM25 over the pool, exact cosine, the blend, and the weighted sum."""
+"""The order of answers: BM25 over the pool, exact cosine, the blends, and the weighted sum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.recall.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blend, hybrid, newer_first, recency
+from wellkept.core.recall.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blends, hybrid, newer_first, recency
 from wellkept.core.recall.scoring import lexical_scores, statistics
 from wellkept.types import HybridWeights, Memory
 
@@ -68,10 +68,8 @@ def test_a_repeated_query_word_counts_once():
         (None, 0.8, 0.8),  # without vectors the words decide alone
     ],
 )
-def test_a_score_is_shared_between_meaning_and_words_and_keeps_its_parts(cosine, lexical, score):
-    total, parts = blend(cosine, lexical)
-    assert total == pytest.approx(score)
-    assert parts == ({"lexical": lexical} if cosine is None else {"cosine": cosine, "lexical": lexical})
+def test_a_score_is_shared_between_meaning_and_words(cosine, lexical, score):
+    assert blends([cosine, None], [lexical, 0.25]) == [pytest.approx(score), 0.25]
 
 
 def test_the_shares_add_up_to_one():

@@ -15,12 +15,12 @@ LEXICAL_SHARE = 0.3
 _DAY = 86_400.0
 
 
-def blend(cosine: float | None, lexical: float) -> tuple[float, Mapping[str, float]]:
-    """One score from cosine and lexical part, with the parts; without a vector the lexical part alone."""
-    if cosine is None:
-        return lexical, {"lexical": round(lexical, 4)}
-    score = SEMANTIC_SHARE * max(0.0, cosine) + LEXICAL_SHARE * lexical
-    return score, {"cosine": round(cosine, 4), "lexical": round(lexical, 4)}
+def blends(cosines: Sequence[float | None], lexical: Sequence[float]) -> list[float]:
+    """One score of each memory from its cosine and its lexical part; without a vector the lexical part alone."""
+    return [
+        words if cosine is None else SEMANTIC_SHARE * max(0.0, cosine) + LEXICAL_SHARE * words
+        for cosine, words in zip(cosines, lexical, strict=True)
+    ]
 
 
 def recency(memory: Memory, weights: HybridWeights, now: datetime) -> float:

@@ -7,7 +7,7 @@ time and use, so decay never revives a superseded memory or undoes a reactivatio
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -78,6 +78,12 @@ def is_expired(memory: Memory, now: datetime) -> bool:
 def age_of(memory: Memory) -> tuple[datetime, datetime, str]:
     """Sort key: oldest first by event time, creation time and id."""
     return effective_time(memory, memory.created_at), memory.created_at, memory.id
+
+
+def asserted(memories: Iterable[Memory], now: datetime) -> dict[str, tuple[bool, datetime, datetime, str]]:
+    """Sort key of each memory by its id: oldest first, and before all others what begins after `now` only."""
+    ages = {memory.id: age_of(memory) for memory in memories}
+    return {key: (age[0] <= now, *age) for key, age in ages.items()}
 
 
 def effective_time(statement: Statement, recorded: datetime) -> datetime:

@@ -14,7 +14,7 @@ from datetime import datetime
 from wellkept.core.recall import rank
 from wellkept.core.recall.newer_first import Pair, reordered
 from wellkept.core.records.conflicts import is_reviewed
-from wellkept.core.records.lifecycle import effective_time
+from wellkept.core.records.lifecycle import asserted
 from wellkept.engine.recall.recorded_relations import Recorded
 from wellkept.storage.port import Tx
 from wellkept.types import MAY_UPDATE, UPDATES_PART, Conflict, Filter, Hit, Link, Memory, Move
@@ -37,12 +37,13 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
         possible: Whether possible updates count too, not only conflicts and marks.
     """
     by_id = {hit.memory.id: hit.memory for hit in scored}
+    since = asserted(by_id.values(), now)
     pairs = []
     for item in recorded.conflicts:
         overruled = is_reviewed(item) and item.resolution != "keep_new"
         if item.kind == "duplicate" or overruled or not {item.a, item.b} <= by_id.keys():
             continue
-        older, newer = sorted((by_id[item.a], by_id[item.b]), key=lambda end: _asserted(end, now))
+        older, newer = sorted((by_id[item.a], by_id[item.b]), key=lambda end: since[end.id])
         pairs.append(Pair(newer.id, _reason(item, older, newer)))
     known = {frozenset((item.a, item.b)) for item in recorded.conflicts}
     by_score = {hit.memory.id: hit.score for hit in scored}
@@ -54,9 +55,9 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
             pairs.append(Pair(newer.id, Move(older.id, "updates_part")))
         elif not possible or older.id in verbatim or frozenset((newer.id, older.id)) in known:
             continue
-        elif _asserted(older, now) < _asserted(newer, now):
+        elif since[older.id] < since[newer.id]:
             pairs.append(Pair(newer.id, Move(older.id, "updates")))
-    pairs.sort(key=lambda one: (*_asserted(by_id[one.newer], now), one.older))
+    pairs.sort(key=lambda one: (*since[one.newer], one.move.over))
     return reordered(scored, pairs)
 
 
@@ -81,8 +82,3 @@ def _reason(item: Conflict, older: Memory, newer: Memory) -> Move:
     if item.kind == "outdated" and item.b == newer.id:
         return Move(older.id, "outdates", item.probability)
     return Move(older.id, "contradicts")
-
-
-def _asserted(row: Memory, now: datetime) -> tuple[bool, datetime, datetime, str]:
-    since = effective_time(row, row.created_at)
-    return since <= now, since, row.created_at, row.id

@@ -183,8 +183,8 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> tuple[list[Hit], dict[str, float
     linked = _activation(tx, pool, rows, q)
     weighted = q.weights.shares()
     found = []
-    for row, words in zip(rows, lexical, strict=True):
-        cosine = pool.near.get(row.id)
+    cosines = [pool.near.get(row.id) for row in rows]
+    for row, cosine, words, blend in zip(rows, cosines, lexical, rank.blends(cosines, lexical), strict=True):
         every: dict[str, float | None] = {
             "cosine": cosine,
             # If no document contains a word of the query, words carry no information.
@@ -198,7 +198,7 @@ def _scored(tx: Tx, pool: Pool, q: Question) -> tuple[list[Hit], dict[str, float
             every["activation"] = linked.get(row.id)
         counted: Mapping[str, float]
         if blended:
-            score, counted = rank.blend(cosine, words)[0], _blend_shares(cosine)
+            score, counted = blend, _blend_shares(cosine)
         else:
             score, counted = rank.hybrid(every, q.weights)
         shown = every if q.explain else {name: every[name] for name in weighted}
