@@ -10,7 +10,7 @@ ship with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import exp, log, log1p
 from typing import Literal, TypeAlias
@@ -58,11 +58,17 @@ class Read:
         text: The stored text.
         cosine: Raw cosine of the two vectors.
         opinion: The model's opinion of the pair.
+        repeats: The probability that the new text adds nothing, read among the others.
     """
 
     text: str
     cosine: float
     opinion: Opinion
+    repeats: float = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Add the opinion up once; each of the others is measured against it."""
+        object.__setattr__(self, "repeats", self.listed.repeats)
 
     @property
     def listed(self) -> Opinion:
@@ -174,17 +180,17 @@ def _log_odds(act: Act, said: Opinion) -> tuple[float, ...]:
 def _shares(found: Read, others: Sequence[Read], count: int) -> tuple[float, ...]:
     """The probabilities themselves and their distance to the others: log-odds alone hide how sure the model is."""
     said = found.listed
-    beyond = max((item.listed.repeats for item in others), default=0.0)
+    beyond = max((item.repeats for item in others), default=0.0)
     against = max((item.listed.conflict for item in others), default=0.0)
     return (
         said.same,
         said.refines,
         said.generalises,
         said.conflict,
-        said.repeats**4,
+        found.repeats**4,
         said.same * said.conflict,
         said.refines * said.same,
-        said.repeats - beyond,
+        found.repeats - beyond,
         said.conflict - against,
         float(count),
     )
