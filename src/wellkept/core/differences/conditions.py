@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wellkept.core.differences.alignment import SPAN, Pair
+from wellkept.core.differences.alignment import SPAN, Frame, Pair
 from wellkept.core.differences.roles_and_order import is_crossed
 from wellkept.core.reading.events import Course
 from wellkept.core.reading.tokens import Clause, Features
@@ -10,7 +10,12 @@ from wellkept.core.text.forms import excerpt
 from wellkept.types import Difference
 
 
-def condition_classes(clause: Clause) -> frozenset[str]:
+def changes_condition(item: Frame) -> bool:
+    """Whether two aligned clauses name conditions of different classes."""
+    return _classes(item.a) != _classes(item.b)
+
+
+def _classes(clause: Clause) -> frozenset[str]:
     """The classes of conditions that a clause names: `exception`, `if`, `until`, `only`."""
     return frozenset(group for group, _, _ in clause.conditions)
 
@@ -25,7 +30,7 @@ def condition_veto(pair: Pair) -> list[Difference]:
 
 def _added_conditions(own: Features, other: Features) -> list[str]:
     """Conditions of a class that the other text has not: all exceptions, others only about words it has not."""
-    classes = {group for clause in other.clauses for group in condition_classes(clause)}
+    classes = {group for clause in other.clauses for group in _classes(clause)}
     found = []
     for clause in own.clauses:
         for group, at, cue in clause.conditions:

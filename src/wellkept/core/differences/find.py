@@ -19,10 +19,10 @@ from dataclasses import replace
 
 from wellkept.core.differences.alignment import SPAN, Frame, Pair, align, mirrored, span
 from wellkept.core.differences.antonyms import antonym_veto, opposed
-from wellkept.core.differences.conditions import condition_classes, condition_order_veto, condition_veto
+from wellkept.core.differences.conditions import changes_condition, condition_order_veto, condition_veto
 from wellkept.core.differences.details import detail
 from wellkept.core.differences.names import name_veto, several_names_replaced
-from wellkept.core.differences.negation import answers, denial, denied, denied_slot, negation_veto
+from wellkept.core.differences.negation import answer_alike, denial, denied, denied_slot, negation_veto
 from wellkept.core.differences.replacements import gap_veto, replaced_thing
 from wellkept.core.differences.roles_and_order import (
     changed_preposition,
@@ -102,16 +102,14 @@ def _conflicts(pair: Pair) -> list[Difference]:
     found: list[Difference] = []
     changed = [item for item in pair.frames if item.slots or item.only_a or item.only_b or item.moved]
     # If each text also says what the other does not, the texts may be about different things.
-    same_topic = (
-        not (pair.rest_a and pair.rest_b) and not several_names_replaced(pair) and answers(pair.a) == answers(pair.b)
-    )
+    same_topic = not (pair.rest_a and pair.rest_b) and not several_names_replaced(pair) and answer_alike(pair)
     for item in pair.frames:
         alone = same_topic and (not changed or changed == [item])
         is_denied = denied(item)
         flips = [slot for slot in item.slots if opposed(slot, pair.a.language)]
         if is_denied and len(flips) == 1 and len(item.slots) == 1:
             continue  # "is not allowed" and "is forbidden": negation and antonym cancel each other
-        conditioned = condition_classes(item.a) != condition_classes(item.b)
+        conditioned = changes_condition(item)
         if is_denied or (item.a.negations and item.b.negations):
             found += denial(item, pair.a.language, sure_topic=alone and not conditioned)
         # "Not on Windows" and "not on Python 3.8" both hold, so a negated slot is not clear.

@@ -153,7 +153,12 @@ def _contrast(item: Frame) -> list[Difference]:
     return [Difference("negation", cue_span(a), cue_span(b), decisive=True)]
 
 
-def answers(own: Features) -> frozenset[tuple[str, ...]]:
+def answer_alike(pair: Pair) -> bool:
+    """Whether both texts have the same clauses that reverse the next statement."""
+    return _answers(pair.a) == _answers(pair.b)
+
+
+def _answers(own: Features) -> frozenset[tuple[str, ...]]:
     """Clauses of function words alone that deny or limit ("Nobody.", "Only he."): they reverse the next statement."""
     return frozenset(
         (*(cue for _, cue in clause.negations), *(token.lower for token in clause.tokens))
