@@ -13,10 +13,15 @@ It is built in steps, some rows per search, so that no search waits long and a s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.storage.vectors.scan import dots, peaks
+
+if TYPE_CHECKING:
+    from wellkept.storage.vectors.unit_rows import UnitRows
 
 MIN_ROWS = 16384
 """Number of rows below which a full scan is faster."""
@@ -39,18 +44,19 @@ class Sieve:
     """The rotated first parts of the rows, and the lengths of their rests.
 
     Args:
-        rows: The unit rows of the matrix. The rotation is computed from a sample of them; `extend` rotates them.
+        rows: The rows of the matrix. The rotation is computed from a sample of them; `extend` rotates them.
+        count: Number of rows in use.
 
     Attributes:
         built_at: Number of rows at creation; after large growth, a new sieve is more selective.
     """
 
-    def __init__(self, rows: NDArray[np.float32]) -> None:
-        self.built_at = len(rows)
-        sample = rows[:: max(1, len(rows) // _SAMPLE)].astype(np.float64)
+    def __init__(self, rows: UnitRows, count: int) -> None:
+        self.built_at = count
+        sample = rows.near(slice(0, count, max(1, count // _SAMPLE))).astype(np.float64)
         _, vectors = np.linalg.eigh(sample.T @ sample)
-        self._turn: NDArray[np.float32] = np.ascontiguousarray(vectors[:, ::-1][:, : rows.shape[1] // 3], np.float32)
-        room = len(rows) + len(rows) // 16
+        self._turn: NDArray[np.float32] = np.ascontiguousarray(vectors[:, ::-1][:, : sample.shape[1] // 3], np.float32)
+        room = count + count // 16
         self._first: NDArray[np.float32] = np.empty((room, self._turn.shape[1]), dtype=np.float32)
         self._rest: NDArray[np.float32] = np.empty(room, dtype=np.float32)
         self._done = 0
@@ -70,13 +76,15 @@ class Sieve:
         """False if too many rows survived too often, because the vectors have no dominant directions."""
         return self._disappointed < _PATIENCE
 
-    def extend(self, matrix: NDArray[np.float32], *, most: int = STEP) -> None:
-        """Rotate the next rows of the matrix."""
-        start, end = self._done, min(len(matrix), self._done + most)
+    def extend(self, rows: UnitRows, count: int) -> None:
+        """Rotate the next rows of the matrix, which has `count`."""
+        start, end = self._done, min(count, self._done + STEP)
         if end > len(self._first):
             self._grow(end + end // 2)
-        np.matmul(matrix[start:end], self._turn, out=self._first[start:end])
-        self._rest[start:end] = _rests(self._first[start:end])
+        for at in range(start, end, _SAMPLE):
+            part = slice(at, min(at + _SAMPLE, end))
+            np.matmul(rows.near(part), self._turn, out=self._first[part])
+            self._rest[part] = _rests(self._first[part])
         self._done = max(start, end)
 
     def put(self, at: int, vector: NDArray[np.float32]) -> None:
@@ -99,23 +107,36 @@ class Sieve:
         first[: self._done], rest[: self._done] = self._first[: self._done], self._rest[: self._done]
         self._first, self._rest = first, rest
 
+    def turned(self, asked: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+        """The first parts' share of the cosines of queries of length 1 with the first rows, a row for each query."""
+        first, rows = asked @ self._turn, self._first[:count]
+        if len(asked) == 1:
+            return dots(rows, first[0])[None, :]
+        shares: NDArray[np.float32] = first @ rows.T
+        return shares
+
     def survivors(
-        self, matrix: NDArray[np.float32], asked: NDArray[np.float32], limit: int, shut: NDArray[np.bool_] | None
+        self,
+        rows: UnitRows,
+        asked: NDArray[np.float32],
+        bounds: NDArray[np.float32],
+        *,
+        limit: int,
+        shut: NDArray[np.bool_] | None,
     ) -> NDArray[np.intp] | None:
         """Places of all rows that can be among the `limit` best; None if there are too many.
 
         Args:
-            matrix: The complete rows, all of them rotated in this sieve.
+            rows: The complete rows, all of them rotated in this sieve.
             asked: The query, of length 1.
+            bounds: Its row of `turned`; changed here.
             limit: Number of rows requested.
             shut: Mask of excluded rows.
         """
-        count = len(matrix)
+        count = bounds.size
         if limit * _BLOCK > count // 4 or not asked.any():
             return None
-        first = asked @ self._turn
-        bounds = dots(self._first[:count], first)
-        bounds += _rests(first[None, :])[0] * self._rest[:count]
+        bounds += _rests((asked @ self._turn)[None, :])[0] * self._rest[:count]
         if shut is not None:
             bounds[shut] = -np.inf
         # Rows with the highest bounds are compared in full; the limit-th best of them is the threshold.
@@ -125,7 +146,7 @@ class Sieve:
         if likely.size > count // _TOO_MANY:
             self._disappointed += 1
             return None
-        exact = dots(matrix[likely], asked)
+        exact = dots(rows.near(likely), asked)
         least = np.partition(exact, exact.size - limit)[exact.size - limit]
         found = np.flatnonzero(bounds >= least - np.float32(SLACK))
         if found.size > count // _TOO_MANY:
