@@ -71,6 +71,10 @@ SELECT m.id, m.record, m.access_count, m.last_accessed_at, m.stability FROM memo
  AND m.kind IN (SELECT value FROM json_each(:kinds))
 -- name: find.statuses
  AND m.status IN (SELECT value FROM json_each(:statuses))
+-- name: find.kinds_by_key
+ AND +m.kind IN (SELECT value FROM json_each(:kinds))
+-- name: find.statuses_by_key
+ AND +m.status IN (SELECT value FROM json_each(:statuses))
 -- name: find.subject
  AND m.subject <> '' AND m.subject = :subject
 -- name: find.no_subject

@@ -250,7 +250,7 @@ class Space:
             if places is None:
                 yield _top(rows.scores(count, query), limit, shut)
             else:
-                yield places[scan.top(scan.dots(rows.near(places), query), limit)]
+                yield places[scan.top(rows.scores_at(places, query), limit)]
 
     def _sieved(self) -> sieve.Sieve | None:
         """The sieve once it covers every row; built in steps, and rebuilt after large growth."""

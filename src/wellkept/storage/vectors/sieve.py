@@ -35,8 +35,8 @@ STEP = 16384
 _REST = 1e-3
 _SAMPLE = 4096
 _BLOCK = 64
-_TOO_MANY = 8
-"""If more than one row in this many survives, a full scan is faster."""
+_TOO_MANY, _TOO_MANY_STORED = 8, 2
+"""If more than one row in this many survives, a full scan is faster; later with stored rows, whose scan is slow."""
 _PATIENCE = 16
 
 
@@ -109,10 +109,11 @@ class Sieve:
 
     def turned(self, asked: NDArray[np.float32], count: int) -> NDArray[np.float32]:
         """The first parts' share of the cosines of queries of length 1 with the first rows, a row for each query."""
-        first, rows = asked @ self._turn, self._first[:count]
+        rows = self._first[:count]
+        first: NDArray[np.float32] = asked @ self._turn
         if len(asked) == 1:
             return dots(rows, first[0])[None, :]
-        shares: NDArray[np.float32] = first @ rows.T
+        shares: NDArray[np.float32] = np.matmul(first, rows.T)
         return shares
 
     def survivors(
@@ -134,6 +135,7 @@ class Sieve:
             shut: Mask of excluded rows.
         """
         count = bounds.size
+        most = count // (_TOO_MANY_STORED if rows.stored else _TOO_MANY)
         if limit * _BLOCK > count // 4 or not asked.any():
             return None
         bounds += _rests((asked @ self._turn)[None, :])[0] * self._rest[:count]
@@ -143,13 +145,13 @@ class Sieve:
         likely = np.flatnonzero(bounds >= max(peaks(bounds, 3 * limit), np.float32(-2.0)))
         if likely.size < limit:
             return np.flatnonzero(bounds >= np.float32(-2.0))
-        if likely.size > count // _TOO_MANY:
+        if likely.size > most:
             self._disappointed += 1
             return None
-        exact = dots(rows.near(likely), asked)
+        exact = rows.scores_at(likely, asked)
         least = np.partition(exact, exact.size - limit)[exact.size - limit]
         found = np.flatnonzero(bounds >= least - np.float32(SLACK))
-        if found.size > count // _TOO_MANY:
+        if found.size > most:
             self._disappointed += 1
             return None
         self._disappointed = max(0, self._disappointed - 1)

@@ -130,15 +130,19 @@ class UnitRows:
 
     def scores(self, count: int, asked: NDArray[np.float32]) -> NDArray[np.float32]:
         """Fast scores of the first rows with one query."""
-        if not self.stored:
-            found = scan.dots(self._wide(slice(count)), asked)
-        else:
-            found = np.empty(count, dtype=np.float32)
-            for start in range(0, count, _BLOCK):
-                part = slice(start, min(start + _BLOCK, count))
-                found[part] = scan.dots(self._wide(part), asked)
+        if self.stored:
+            return self.scores_at(np.arange(count), asked)
+        found = scan.dots(self._wide(slice(count)), asked)
         if self._measured:
             found /= self._lengths[:count]
+        return found
+
+    def scores_at(self, places: NDArray[np.intp], asked: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Fast scores of the rows at these places with one query."""
+        parts = [places[at : at + _BLOCK] for at in range(0, max(1, places.size), _BLOCK)]
+        found = np.concatenate([scan.dots(self._wide(part), asked) for part in parts])
+        if self._measured:
+            found /= self._lengths[places]
         return found
 
     def scores_of(self, count: int, asked: NDArray[np.float32]) -> NDArray[np.float32]:
