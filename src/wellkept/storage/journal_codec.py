@@ -140,7 +140,12 @@ def is_common(count: int, seq: int) -> bool:
         count: Number of rows that contain the term.
         seq: Newest journal number of the namespace, as a measure of its size.
     """
-    return count > max(1000, seq // 10)
+    return count >= common_from(seq)
+
+
+def common_from(seq: int) -> int:
+    """The number of rows from which a term is common."""
+    return max(1000, seq // 10) + 1
 
 
 def same_link(a: Link | None, b: Link | None) -> bool:

@@ -74,9 +74,9 @@ class FrequentWords:
         """Keep the rows of a term at this entry, or their number, if they are many."""
         import numpy as np
 
-        if not isinstance(rows, int) and rows.size and int(rows[-1]) > _HIGHEST:
-            return
         if (rows if isinstance(rows, int) else rows.size) < FROM:
+            return
+        if not isinstance(rows, int) and int(rows.max()) > _HIGHEST:
             return
         kept = rows if isinstance(rows, int) else np.sort(rows).astype(np.uint32)
         with self._lock:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from wellkept.storage.journal_codec import common_from
 from wellkept.storage.sql import reading
 from wellkept.storage.sql.connection import Session
 from wellkept.storage.sql.reading import Opened
@@ -70,15 +71,21 @@ class ReadTx(reading.ReadTx):
                 self._catch_up(space, session)
 
     def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
+        self._listed: dict[str, NDArray[np.int64]] = {}
+        most = common_from(self.seq)
         for term in terms:
             known = self._known(term)
             if known is None:
-                row = self._session.row("words.count", {"term": f"{self._ns}_{term}"})
-                if row is not None:
-                    self._learn(term, row[0])
-                    yield row[0], term
-            else:
-                yield known if isinstance(known, int) else known.size, term
+                # Counting the rows walks through all of them, so those of a term that is not common are read at once.
+                places = self._list(term, most)
+                if places.size < most:
+                    self._listed[term] = places
+                    known = places.size
+                    self._learn(term, places)
+                else:
+                    known = self._session.row("words.count", {"term": f"{self._ns}_{term}"})[0]
+                    self._learn(term, known)
+            yield known if isinstance(known, int) else known.size, term
 
     def _places(self, terms: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         import numpy as np
@@ -86,13 +93,20 @@ class ReadTx(reading.ReadTx):
         found = {}
         for term in terms:
             known = self._known(term)
-            if known is None or isinstance(known, int):
-                listed = self._session.row("words.listed", {"query": f'"{self._ns}_{term}"'})[0]
-                found[term] = np.fromstring(listed or "", dtype=np.int64, sep=" ")
+            if term in self._listed:
+                found[term] = self._listed[term]
+            elif known is None or isinstance(known, int):
+                found[term] = self._list(term, -1)
                 self._learn(term, found[term])
             else:
                 found[term] = known.astype(np.int64)
         return found
+
+    def _list(self, term: str, most: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        listed = self._session.row("words.listed", {"query": f'"{self._ns}_{term}"', "most": most})[0]
+        return np.fromstring(listed or "", dtype=np.int64, sep=" ")
 
     def _known(self, term: str) -> Known | None:
         return self._words.known(self._began, f"{self._ns}_{term}") if self.seq == self._began.seq else None
