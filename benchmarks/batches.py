@@ -1,6 +1,6 @@
-"""Batches over the floor: `remember_many` and import, by rules alone and with the relation model, and two writers.
+"""Over the floor: writes, imports and recall, by rules alone and with the relation model; and two writers.
 
-The batches are measured in CPU time of the process with all its threads, in turns with the floor, which embeds with the
+They are measured in CPU time of the process with all its threads, in turns with the floor, which embeds with the
 same MiniLM and writes one by one. What a second process does to a write is measured on the clock.
 """
 
@@ -30,7 +30,7 @@ _WAIT = 60.0
 
 
 def batches(count: int, turn: int, folder: Path) -> list[Figure]:
-    """CPU of each way to write over the floor one by one, all with MiniLM."""
+    """CPU of each way to write and of a recall over the floor one by one, all with MiniLM."""
     embedder, model = MiniLmEmbedder(), PackagedRelationModel()
     try:
         embedder.embed(["The first call loads the model."])
@@ -63,9 +63,17 @@ def batches(count: int, turn: int, folder: Path) -> list[Figure]:
             }
             for name, job in jobs.items():
                 spent[name].append(_cpu(job) / len(part))
+        asked = texts(count, seed=11)
+        finds: dict[str, Callable[[str], object]] = {"floor": rows.search, "rules": stores["rules"].recall}
+        finds["all"] = stores["all"].recall
+        found: dict[str, list[float]] = {name: [] for name in finds}
+        for text in asked:
+            for name, find in finds.items():
+                found[name].append(_cpu(partial(find, text)))
     for store in stores.values():
         store.close()
     over = {name: _over(spent[name], spent["floor"]) for name in names}
+    over_search = {name: _over(found[name], found["floor"]) for name in finds}
     return [
         plain("floor_cpu", "floor, one by one, MiniLM, CPU", [1e3 * one for one in spent["floor"]], unit="ms"),
         most("rules_ratio", "remember, rules only, over the floor, CPU", over["rules"], goal=1.2),
@@ -73,6 +81,9 @@ def batches(count: int, turn: int, folder: Path) -> list[Figure]:
         most("all_ratio", "remember, all on, over the floor, CPU", over["all"], goal=1.7),
         most("all_many_ratio", "remember_many, all on, over the floor, CPU", over["all_many"], goal=1.0),
         most("import_ratio", "import, all on, over the floor, CPU", over["import"], goal=1.0),
+        plain("search_cpu", "search of the floor, MiniLM, CPU", [1e3 * one for one in found["floor"]], unit="ms"),
+        plain("recall_rules_ratio", "recall, rules only, over the floor's search, CPU", over_search["rules"], unit="x"),
+        most("recall_ratio", "recall, all on, over the floor's search, CPU", over_search["all"], goal=1.3),
     ]
 
 

@@ -7,6 +7,7 @@ no journal and no undo. Cache size and checkpoint interval are those of the prod
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,6 +69,18 @@ class Floor:
         self._insert(text, vector)
         self._database.execute("COMMIT")
         return nearest
+
+    def search(self, text: str, limit: int = 10) -> list[str]:
+        """The texts nearest to this one, then those with the best words by BM25, each once."""
+        vector = self._vector(text)
+        near = np.argsort(self._matrix[: self._count] @ vector)[: -limit - 1 : -1] + 1
+        asked = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
+        found = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
+        worded = [row for (row,) in self._database.execute(found, (asked, limit))] if asked else []
+        rows = list(dict.fromkeys([*near.tolist(), *worded]))
+        told = f"SELECT id, text FROM memory WHERE id IN ({', '.join('?' * len(rows))})"
+        texts = dict(self._database.execute(told, rows))
+        return [texts[row] for row in rows]
 
     def fill(self, texts: Sequence[str]) -> None:
         """Store many texts in one transaction without a search; not measured."""

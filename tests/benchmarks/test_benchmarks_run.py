@@ -18,7 +18,8 @@ FIGURES = {
     "check": {"check"},
     "import": {"import_floor", "import"},
     "growth": {"growth", "growth_floor", "growth_batch", "growth_end"},
-    "batches": {"floor_cpu", "rules_ratio", "rules_many_ratio", "all_ratio", "all_many_ratio", "import_ratio"},
+    "batches": {"floor_cpu", "rules_ratio", "rules_many_ratio", "all_ratio", "all_many_ratio", "import_ratio"}
+    | {"search_cpu", "recall_rules_ratio", "recall_ratio"},
     "contention": {"contention"},
     "scaling": {
         *(f"{name}_{size}" for name in ("write", "recall", "opened", "memory") for size in (20, 40)),

@@ -46,7 +46,12 @@ class Model:
     """The expected content of the matrix, as a dict."""
 
     def __init__(
-        self, rows: NDArray[np.float32], *, shuffle: np.random.Generator | None = None, ids: Sequence[str] = ()
+        self,
+        rows: NDArray[np.float32],
+        *,
+        shuffle: np.random.Generator | None = None,
+        ids: Sequence[str] = (),
+        stored: bool = True,
     ) -> None:
         self.space = Space()
         self.rows: dict[str, Row] = {}
@@ -56,7 +61,8 @@ class Model:
         kinds = [KINDS[number % 3] for number in range(len(rows))]
         statuses: list[Status] = ["archived" if number % 10 == 0 else "active" for number in range(len(rows))]
         blob = rows.astype("<f2").tobytes()
-        self.space.load(Stamp("s", 1, rows.shape[1]), 1, [Block(ids, kinds, statuses, blob)])
+        room = len(rows) if stored else 0  # a matrix whose size is not known holds its rows in single precision
+        self.space.load(Stamp("s", 1, rows.shape[1]), 1, [Block(ids, kinds, statuses, blob)], room=room)
         stored = rows_of(blob, rows.shape[1])
         self.rows = {one[0]: Row(*one[1:]) for one in zip(ids, kinds, statuses, stored, strict=True)}
 
@@ -125,7 +131,9 @@ def test_the_sieve_is_really_used_where_texts_have_main_directions() -> None:
     model = Model(texts_like(ROWS, 1))
     first = model.sieved()
     assert first.worthwhile
-    survivors = first.survivors(model.space._matrix[:ROWS], direction(texts_like(ROWS, 1)[3]), 5, None)
+    query = direction(texts_like(ROWS, 1)[3])
+    bounds = first.turned(query[None, :], ROWS)[0]
+    survivors = first.survivors(model.space._rows, query, bounds, limit=5, shut=None)
     assert survivors is not None and 5 <= survivors.size < ROWS // 20
 
 
@@ -162,6 +170,47 @@ def test_the_sieve_gives_up_where_they_have_none() -> None:
     for query in flat(40, 2):
         model.space.nearest(query, limit=5)
     assert model.space._sieve is not None and not model.space._sieve.worthwhile
+    assert not model.space._rows.stored, "all rows are compared, which is faster in single precision"
+
+
+def test_a_large_matrix_holds_its_rows_as_they_are_stored_and_a_small_one_does_not() -> None:
+    large, small = Model(texts_like(ROWS, 1)).space, Model(texts_like(500, 1)).space
+    assert large._rows.stored and not small._rows.stored
+    assert large.nbytes / ROWS < small.nbytes / 500 - DIM
+    space = Space()
+    space.load(Stamp("s", 1, DIM), 1, [], room=ROWS)
+    assert not space._rows.stored, "most of the expected rows had no vector"
+
+
+@pytest.mark.parametrize("sort", ["dense", "sparse"])
+def test_a_matrix_that_grows_large_holds_its_rows_as_they_are_stored(sort: str) -> None:
+    base = texts_like(900, 1)
+    if sort == "sparse":  # of which rounding alone does not give back the stored components
+        base[np.random.default_rng(2).random(base.shape) < 0.97] = 0.0
+        base[:, 0] = np.maximum(base[:, 0], 0.1)
+    rows = np.stack([restore(quantise(row / np.linalg.norm(row))) for row in base])
+    with smaller_sieve():
+        model = Model(rows[:300], stored=False)
+        model.sieved()
+        for number, row in enumerate(rows[300:]):
+            model.put(f"n{number:06}", Row("fact", "active", row))
+        assert model.space._rows.stored
+        for query in rows[::90]:
+            model.check(query, 7)
+
+
+def test_a_vector_that_no_stored_form_gives_keeps_its_components() -> None:
+    vectors = texts_like(700, 3)
+    with smaller_sieve():
+        model = Model(texts_like(400, 1))
+        model.sieved()
+        assert model.space._rows.stored
+        model.put("odd", Row("fact", "active", vectors[0]))
+        assert not model.space._rows.stored
+        for number, row in enumerate(vectors[1:]):
+            model.put(f"n{number:06}", Row("fact", "active", row))
+        assert not model.space._rows.stored, "nor when it grows"
+        model.check(vectors[0], 5)
 
 
 # --------------------------------------------------------------------------------------------
@@ -182,14 +231,16 @@ def test_every_path_gives_the_ids_and_the_order_of_brute_force(seed: int, sort: 
     query = (rows[rng.integers(len(rows))] * np.float32(length)).astype(np.float32)
     with smaller_sieve():
         model = Model(rows, shuffle=rng)
-        plain = Model(rows, ids=tuple(model.rows))
+        plain = Model(rows, ids=tuple(model.rows), stored=False)
         expected = model.expected(query, limit, (), ("active",))
         (before,) = plain.space.nearest(query, limit=limit, statuses=("active",))
         model.sieved()
         (sieved,) = model.space.nearest(query, limit=limit, statuses=("active",))
         together = plain.space.nearest(np.stack([rows[1], query, rows[0]]), limit=limit, statuses=("active",))
         (beside,) = Model(rows[:0]).space.nearest(query, limit=limit, statuses=("active",), overlay=model.rows)
-    for found in (before, sieved, together[1], beside):
+        other, asked, _ = model.space.nearest(np.stack([rows[1], query, rows[0]]), limit=limit, statuses=("active",))
+        assert other.vectors.tobytes() == together[0].vectors.tobytes()
+    for found in (before, sieved, together[1], asked, beside):
         assert found.ids == expected
         assert found.vectors.tobytes() == before.vectors.tobytes()
 

@@ -117,3 +117,9 @@ def test_colours_exclude_each_other_in_their_language_alone() -> None:
 def test_a_language_with_a_file_is_no_stranger() -> None:
     listed = {"de": "und", "nl": "een"}
     assert strangers(listed, lexicon().languages.values()) == {"een"}
+
+
+def test_every_rewritten_spelling_has_a_digit() -> None:
+    """So a text without one is read as it is."""
+    for language in lexicon().languages.values():
+        assert all("\\d" in pattern.pattern for pattern, _ in language.rewritten), language.code

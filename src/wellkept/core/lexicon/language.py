@@ -270,7 +270,7 @@ class Language:
         instructing: Phrases with which a clause tells an agent what to do ("use", "never").
         not_instructing: Phrases of small talk that begin like one ("never mind").
         secret_names, secret_verbs: Words for a password, and the verb between the word and its value ("is").
-        rewritten: Spelling variants that are replaced before a text is analysed.
+        rewritten: Spelling variants of numbers that are replaced before a text is analysed; each has a digit.
         fillers: Complete phrases of acknowledgement and greeting.
         question_words: Interrogative words, which are no content of the answer.
         talkers: Names for the parties of a conversation.

@@ -17,6 +17,7 @@ _LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u04ff"
 """Latin and Cyrillic letters, without × and ÷, which are between them: "2× A100" contains a number."""
 _EDGE = rf"(?<![{_LATIN}\d_])"
 _WORDY = rf"[^\W{UNSPACED}]"
+_DIGIT = re.compile(r"\d")
 _MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
 
 
@@ -103,8 +104,10 @@ def prepared(text: str) -> str:
     """The text as the lexer reads it: folded, without markup, with abbreviations without points."""
     abbreviated, rules = _rewritten()
     plain = abbreviated.sub(_without_dots, _MARKUP.sub(" ", fold(text)))
-    for pattern, other in rules:
-        plain = pattern.sub(other, plain)
+    if _DIGIT.search(plain):
+        for pattern, other in rules:
+            if pattern.search(plain):  # faster than a replacement of nothing
+                plain = pattern.sub(other, plain)
     return plain
 
 

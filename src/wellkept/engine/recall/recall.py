@@ -114,6 +114,8 @@ def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[
             repeats=tuple(hit.memory for hit in group.repeats),
             degraded=tuple(dict.fromkeys((*group.shown.degraded, *degraded))),
         )
+        if group.repeats or degraded
+        else group.shown
         for group in groups
     ]
 
@@ -145,6 +147,8 @@ def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
     return Hits(
         (
             replace(hit, conflicts=tuple(item for item in flagged if not {item.a, item.b}.isdisjoint(hit.ids)))
+            if flagged
+            else hit
             for hit in hits
         ),
         left_out=_once(left_out, shown),

@@ -137,9 +137,9 @@ class ReadTx(ReadingOnly, ABC):
     def _places(self, terms: Sequence[str]) -> Mapping[str, Sequence[int] | NDArray[np.int64]]:
         """The rows that contain each term, each row once."""
 
-    def _find_order(self, where: Filter) -> str:
-        """Name of the statement that orders the rows of `find`, ascending."""
-        return "find.order"
+    def _find_parts(self, where: Filter, parts: list[str]) -> list[str]:
+        """The statements that `find` is composed of, in the form that suits the filter."""
+        return parts
 
     def _journal_from(self, *, narrow: bool) -> str:
         """Name of the first statement of `journal`; `narrow`: a more selective condition follows."""
@@ -165,8 +165,8 @@ class ReadTx(ReadingOnly, ABC):
         }
         parameters |= {"ns": self._ns, "model": self._model, "limit": None if where.ids else limit}
         backwards = where.before is not None and not where.ids
-        order = "find.backwards" if backwards else self._find_order(where)
-        rows = self._session.select(self._session.text("find", *names, order), parameters)
+        parts = self._find_parts(where, ["find", *names, "find.backwards" if backwards else "find.order"])
+        rows = self._session.select(self._session.text(*parts), parameters)
         if backwards:
             rows.reverse()
         if where.ids and len(rows) > 1:
@@ -320,7 +320,7 @@ class ReadTx(ReadingOnly, ABC):
 
     def _best_of(self, ranks: WordRanks, limit: int, kinds: Sequence[str]) -> list[str]:
         found: list[str] = []
-        looked, most = 0, max(64, 2 * limit)
+        looked, most = 0, limit
         while len(found) < limit and looked < len(ranks):
             part = ranks.best(most)[looked:]
             rows = self._session.rows("words.memories", {"ns": self._ns, "places": self._session.listed(part)})

@@ -71,6 +71,10 @@ SELECT m.id, m.record, m.access_count, m.last_accessed_at, m.stability FROM memo
  AND m.kind IN (SELECT value FROM json_each(:kinds))
 -- name: find.statuses
  AND m.status IN (SELECT value FROM json_each(:statuses))
+-- name: find.kinds_by_key
+ AND +m.kind IN (SELECT value FROM json_each(:kinds))
+-- name: find.statuses_by_key
+ AND +m.status IN (SELECT value FROM json_each(:statuses))
 -- name: find.subject
  AND m.subject <> '' AND m.subject = :subject
 -- name: find.no_subject
@@ -143,7 +147,7 @@ SELECT doc FROM word_count WHERE term = :term
 SELECT rowid FROM words WHERE words MATCH :query
 -- name: words.listed
 -- The same in one text: rows are handed over one by one, which takes three times as long.
-SELECT group_concat(rowid, ' ') FROM words WHERE words MATCH :query
+SELECT group_concat(rowid, ' ') FROM (SELECT rowid FROM words WHERE words MATCH :query LIMIT :most)
 -- name: words.memories
 SELECT m.place, m.id, m.kind FROM json_each(:places) AS p CROSS JOIN memory AS m ON m.place = p.value
 WHERE m.ns = :ns AND m.status IN ('active', 'wording')

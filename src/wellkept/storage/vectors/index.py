@@ -7,23 +7,23 @@ found is stored. The matrix is a cache of the database at a known journal number
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wellkept.core.records.vectors import COMPARISON_DIMS
 from wellkept.storage.vectors import scan, sieve
 from wellkept.storage.vectors.rows import Block, Row, Stamp
 from wellkept.storage.vectors.sharing import Sharing
+from wellkept.storage.vectors.unit_rows import UnitRows
 from wellkept.types import ALL_STATUSES, Neighbours, Status
 
 if TYPE_CHECKING:
     from wellkept.types import Vector
 
 _STATUS = {status: code for code, status in enumerate(ALL_STATUSES)}
-_SCORES_AT_ONCE = 1 << 24
+_SCORES_AT_ONCE = 1 << 22
 _MAX_LOG = 4096
 _BYTES_OF_ID = 220
 """Memory of an id of 36 characters, its place, and their share of list and dict, in bytes."""
@@ -55,8 +55,7 @@ class Space:
         self._ids: list[str] = []
         self._at: dict[str, int] = {}
         self._kinds: dict[str, int] = {}
-        self._matrix: NDArray[np.float32] = np.empty((room, dim), dtype=np.float32)
-        self._lengths: NDArray[np.float32] = np.ones(room if dim > COMPARISON_DIMS else 0, dtype=np.float32)
+        self._rows = UnitRows(dim, room, stored=room >= sieve.MIN_ROWS and self._sievable)
         self._kind: NDArray[np.int16] = np.zeros(room, dtype=np.int16)
         self._status: NDArray[np.int8] = np.zeros(room, dtype=np.int8)
         self._sieve: sieve.Sieve | None = None
@@ -72,8 +71,11 @@ class Space:
     def nbytes(self) -> int:
         """Memory of arrays and ids in bytes."""
         first = self._sieve.nbytes if self._sieve is not None else 0
-        arrays = self._matrix.nbytes + self._lengths.nbytes + self._kind.nbytes + self._status.nbytes
-        return first + arrays + _BYTES_OF_ID * len(self._ids)
+        return first + self._rows.nbytes + self._kind.nbytes + self._status.nbytes + _BYTES_OF_ID * len(self._ids)
+
+    @property
+    def _sievable(self) -> bool:
+        return sieve.MIN_DIM <= self._dim <= sieve.MAX_DIM
 
     # ---- contents ----
 
@@ -91,17 +93,16 @@ class Space:
         self._clear(stamp.dim, room)
         for block in blocks:
             start, end = len(self._ids), len(self._ids) + len(block.ids)
-            if end > len(self._matrix):
+            if end > len(self._rows):
                 self._resize(max(end, 2 * start))
-            stored = np.frombuffer(block.blob, dtype="<f2").reshape(-1, stamp.dim)
-            scan.fill(self._matrix[start:end], stored)
-            if stamp.dim > COMPARISON_DIMS:
-                self._lengths[start:end] = scan.lengths(self._matrix[start:end])
+            self._rows.fill(start, np.frombuffer(block.blob, dtype="<f2").reshape(-1, stamp.dim))
             self._kind[start:end] = [self._code(kind) for kind in block.kinds]
             self._status[start:end] = [_STATUS[status] for status in block.statuses]
             self._ids += block.ids
-        if len(self._matrix) > len(self._ids) + len(self._ids) // 4:
+        if len(self._rows) > len(self._ids) + len(self._ids) // 4:
             self._resize(len(self._ids))
+        if self._rows.stored and len(self._ids) < sieve.MIN_ROWS:
+            self._rows = self._rows.widened(len(self._ids))
         self._at = {memory_id: at for at, memory_id in enumerate(self._ids)}
         self.stamp, self.seq, self.head, self._log_from = stamp, seq, head, seq
         self._heads = {seq: hash(head)}
@@ -142,15 +143,16 @@ class Space:
         at = self._at.get(memory_id)
         if at is None:
             at = len(self._ids)
-            if at == len(self._matrix):
+            if at == len(self._rows):
+                self._narrow()
                 self._resize(max(64, at + at // 2))
             self._ids.append(memory_id)
             self._at[memory_id] = at
-        self._matrix[at] = vector
-        if self._dim > COMPARISON_DIMS:
-            self._lengths[at] = scan.lengths(self._matrix[at : at + 1])[0]
+        if not self._rows.put(at, vector):
+            self._rows = self._rows.widened(len(self._ids))
+            self._rows.put(at, vector)
         if self._sieve is not None:
-            self._sieve.put(at, self._matrix[at])
+            self._sieve.put(at, vector)
         self._kind[at] = self._code(kind)
         self._status[at] = _STATUS[status]
 
@@ -164,24 +166,23 @@ class Space:
         if last != memory_id:
             self._ids[at] = last
             self._at[last] = at
-            for column in self._columns():
-                column[at] = column[end]
+            self._rows.move(end, at)
+            self._kind[at], self._status[at] = self._kind[end], self._status[end]
         if self._sieve is not None:
             if last != memory_id:
-                self._sieve.put(at, self._matrix[at])
+                self._sieve.put(at, self._rows.near(slice(at, at + 1))[0])
             self._sieve.cut(end)
-
-    def _columns(self) -> tuple[NDArray[Any], ...]:
-        lengths = (self._lengths,) if self._dim > COMPARISON_DIMS else ()
-        return (self._matrix, self._kind, self._status, *lengths)
 
     def _resize(self, room: int) -> None:
         count = min(room, len(self._ids))
-        self._matrix = _moved(self._matrix, count, room)
+        self._rows = self._rows.resized(count, room)
         self._kind = _moved(self._kind, count, room)
         self._status = _moved(self._status, count, room)
-        if self._dim > COMPARISON_DIMS:
-            self._lengths = _moved(self._lengths, count, room)
+
+    def _narrow(self) -> None:
+        """Hold the rows as they are stored from now on, if a sieve leaves few of them to be compared."""
+        if not self._rows.stored and self._sieve is not None and self._sieve.worthwhile:
+            self._rows = self._rows.narrowed(len(self._ids)) or self._rows
 
     def _code(self, kind: str) -> int:
         return self._kinds.setdefault(kind, len(self._kinds))
@@ -227,49 +228,53 @@ class Space:
         hidden = [at for memory_id in over if (at := self._at.get(memory_id)) is not None]
         shut = self._shut(kinds, statuses, hidden)
         towards = np.stack([scan.direction(query) for query in asked])
-        if len(towards) == 1:
-            return [self._best(towards[0], self._one(towards[0], limit, shut), limit, extra)]
         found: list[Neighbours] = []
         step = max(1, _SCORES_AT_ONCE // max(1, len(self._ids)))
         for start in range(0, len(towards), step):
             part = towards[start : start + step]
-            for query, scores in zip(part, self._scores(part), strict=True):
-                if shut is not None:
-                    scores[shut] = -np.inf
-                found.append(self._best(query, scan.top(scores, limit), limit, extra))
+            for query, places in zip(part, self._places(part, limit, shut), strict=True):
+                found.append(self._best(query, places, limit, extra))
         return found
 
-    def _one(self, asked: NDArray[np.float32], limit: int, shut: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-        """Places that include the best rows for a single query, the case of every write."""
-        matrix = self._matrix[: len(self._ids)]
-        first = self._sieved()
-        places = first.survivors(matrix, asked, limit, shut) if first is not None else None
-        if places is not None:
-            return places[scan.top(scan.dots(matrix[places], asked), limit)]
-        scores = scan.dots(matrix[:, :COMPARISON_DIMS], asked)
-        if self._dim > COMPARISON_DIMS:
-            scores /= self._lengths[: len(scores)]
-        if shut is not None:
-            scores[shut] = -np.inf
-        return scan.top(scores, limit)
+    def _places(
+        self, asked: NDArray[np.float32], limit: int, shut: NDArray[np.bool_] | None
+    ) -> Iterator[NDArray[np.intp]]:
+        """For each query, places that include the best rows."""
+        rows, count, first = self._rows, len(self._ids), self._sieved()
+        if first is None:
+            every = rows.scores(count, asked[0])[None, :] if len(asked) == 1 else rows.scores_of(count, asked)
+            yield from (_top(scores, limit, shut) for scores in every)
+            return
+        for query, bounds in zip(asked, first.turned(asked, count), strict=True):
+            places = first.survivors(rows, query, bounds, limit=limit, shut=shut)
+            if places is None:
+                yield _top(rows.scores(count, query), limit, shut)
+            else:
+                yield places[scan.top(rows.scores_at(places, query), limit)]
 
     def _sieved(self) -> sieve.Sieve | None:
         """The sieve once it covers every row; built in steps, and rebuilt after large growth."""
         count = len(self._ids)
-        if count < sieve.MIN_ROWS or not sieve.MIN_DIM <= self._dim <= sieve.MAX_DIM:
+        if count < sieve.MIN_ROWS or not self._sievable:
             return None
         self._searches += 1
         if self._searches >= SIEVED_FROM and self._making.acquire(blocking=False):
             # Of concurrent searches one builds it, and the others go on without.
             try:
-                if self._sieve is None or count > 4 * self._sieve.built_at:
-                    self._sieve = sieve.Sieve(self._matrix[:count])
-                if len(self._sieve) < count and self._sieve.worthwhile:
-                    self._sieve.extend(self._matrix[:count])
+                self._prepare(count)
             finally:
                 self._making.release()
         first = self._sieve
         return first if first is not None and len(first) == count and first.worthwhile else None
+
+    def _prepare(self, count: int) -> None:
+        if self._sieve is None or count > 4 * self._sieve.built_at:
+            self._sieve = sieve.Sieve(self._rows, count)
+        if self._sieve.worthwhile:
+            if len(self._sieve) < count:
+                self._sieve.extend(self._rows, count)
+        elif self._rows.stored:  # every row is compared from now on, which is faster in single precision
+            self._rows = self._rows.widened(count)
 
     def _shut(self, kinds: Sequence[str], statuses: Sequence[Status], hidden: list[int]) -> NDArray[np.bool_] | None:
         """Mask of rows that the filter excludes; None if it excludes none."""
@@ -287,29 +292,30 @@ class Space:
             shut[hidden] = True
         return shut
 
-    def _scores(self, asked: NDArray[np.float32]) -> NDArray[np.float32]:
-        count = len(self._ids)
-        scores: NDArray[np.float32] = asked @ self._matrix[:count, :COMPARISON_DIMS].T
-        if self._dim > COMPARISON_DIMS:
-            scores /= self._lengths[:count]
-        return scores
-
     def _best(
         self, asked: NDArray[np.float32], places: NDArray[np.intp], limit: int, extra: list[tuple[str, Vector]]
     ) -> Neighbours:
         """The best rows among the candidates, by their exact scores."""
         ids = [self._ids[at] for at in places]
-        keys = scan.keys(self._matrix, places, asked)
+        told = self._rows.keys(places, asked).tolist()
         if extra:
             ids += [memory_id for memory_id, _ in extra]
             added = np.stack([vector for _, vector in extra]).astype(np.float32)
-            keys = np.concatenate([keys, scan.keys(added, np.arange(len(extra)), asked)])
-        told = keys.tolist()
+            told += scan.keys(added, asked).tolist()
         order = sorted(range(len(ids)), key=lambda at: (-told[at], ids[at]))[:limit]
         if not order:
             return _none(self._dim)
-        rows = [self._matrix[places[at]] if at < places.size else added[at - places.size] for at in order]
-        return Neighbours(tuple(ids[at] for at in order), np.stack(rows))
+        rows = self._rows.exact(places[[at for at in order if at < places.size]])
+        if extra:
+            own = iter(rows)
+            rows = np.stack([next(own) if at < places.size else added[at - places.size] for at in order])
+        return Neighbours(tuple(ids[at] for at in order), rows)
+
+
+def _top(scores: NDArray[np.float32], limit: int, shut: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+    if shut is not None:
+        scores[shut] = -np.inf
+    return scan.top(scores, limit)
 
 
 def _none(dim: int) -> Neighbours:

@@ -22,12 +22,19 @@ ERROR = (COMPARISON_DIMS + 16) * 2.0**-24
 """Largest error of the dot product of two unit vectors of 512 components in single precision, in any order."""
 TIE = 2 * ERROR + 1e-6
 _BLOCK = 64
+_SIGN_AND_VALUE = np.int32(-0x70002000)
+_BIAS = np.float32(2.0 ** (127 - 15))
 _ROWS_AT_ONCE = 1024
 
 
 def rows_of(blob: bytes, dim: int) -> NDArray[np.float32]:
     """Concatenated stored vectors as rows; each equals the result of `core.records.vectors.restore`."""
     stored = np.frombuffer(blob, dtype="<f2").reshape(-1, dim)
+    return restored(stored)
+
+
+def restored(stored: NDArray[Any]) -> NDArray[np.float32]:
+    """Stored vectors as unit rows."""
     rows = np.empty(stored.shape, dtype=np.float32)
     fill(rows, stored)
     return rows
@@ -42,6 +49,19 @@ def fill(rows: NDArray[np.float32], stored: NDArray[Any]) -> None:
         # Stacked products use the same routine as a single vector, so they give the same bits.
         squares = np.matmul(part[:, None, :], part[:, :, None])[:, 0, 0]
         rows[start : start + _ROWS_AT_ONCE] = part / np.sqrt(np.where(squares > 0.0, squares, 1.0))[:, None]
+
+
+def widened(stored: NDArray[Any]) -> NDArray[np.float32]:
+    """Finite stored vectors in single precision, exactly; several times as fast as NumPy's own conversion.
+
+    The bits of exponent and fraction move to their places, and one product corrects the bias of the exponent.
+    """
+    bits = stored.view("<i2").astype(np.int32)
+    bits <<= 13
+    bits &= _SIGN_AND_VALUE
+    rows = bits.view(np.float32)
+    rows *= _BIAS
+    return rows
 
 
 def lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -69,16 +89,16 @@ def dots(rows: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.fl
     return result
 
 
-def keys(matrix: NDArray[np.float32], places: NDArray[np.intp], asked: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The exact rounded scores of the rows at these places; each depends only on its row and the query."""
+def keys(rows: NDArray[np.float32], asked: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The exact rounded scores of unit rows; each depends only on its row and the query."""
     wide = asked.astype(np.float64)
-    found = np.empty(places.size, dtype=np.float64)
-    for start in range(0, places.size, _ROWS_AT_ONCE):
-        rows = matrix[places[start : start + _ROWS_AT_ONCE], : wide.size].astype(np.float64)
+    found = np.empty(len(rows), dtype=np.float64)
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = rows[start : start + _ROWS_AT_ONCE, : wide.size].astype(np.float64)
         # Pairwise sums along a row do not depend on the row's position; matrix products may.
-        sums = (rows * wide).sum(axis=1)
-        if matrix.shape[1] > COMPARISON_DIMS:
-            squares = (rows * rows).sum(axis=1)
+        sums = (part * wide).sum(axis=1)
+        if rows.shape[1] > COMPARISON_DIMS:
+            squares = (part * part).sum(axis=1)
             sums /= np.sqrt(np.where(squares > 0.0, squares, 1.0))
         found[start : start + _ROWS_AT_ONCE] = sums
     return np.round(found, 6)

@@ -13,10 +13,15 @@ It is built in steps, some rows per search, so that no search waits long and a s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.storage.vectors.scan import dots, peaks
+
+if TYPE_CHECKING:
+    from wellkept.storage.vectors.unit_rows import UnitRows
 
 MIN_ROWS = 16384
 """Number of rows below which a full scan is faster."""
@@ -30,8 +35,8 @@ STEP = 16384
 _REST = 1e-3
 _SAMPLE = 4096
 _BLOCK = 64
-_TOO_MANY = 8
-"""If more than one row in this many survives, a full scan is faster."""
+_TOO_MANY, _TOO_MANY_STORED = 8, 2
+"""If more than one row in this many survives, a full scan is faster; later with stored rows, whose scan is slow."""
 _PATIENCE = 16
 
 
@@ -39,18 +44,19 @@ class Sieve:
     """The rotated first parts of the rows, and the lengths of their rests.
 
     Args:
-        rows: The unit rows of the matrix. The rotation is computed from a sample of them; `extend` rotates them.
+        rows: The rows of the matrix. The rotation is computed from a sample of them; `extend` rotates them.
+        count: Number of rows in use.
 
     Attributes:
         built_at: Number of rows at creation; after large growth, a new sieve is more selective.
     """
 
-    def __init__(self, rows: NDArray[np.float32]) -> None:
-        self.built_at = len(rows)
-        sample = rows[:: max(1, len(rows) // _SAMPLE)].astype(np.float64)
+    def __init__(self, rows: UnitRows, count: int) -> None:
+        self.built_at = count
+        sample = rows.near(slice(0, count, max(1, count // _SAMPLE))).astype(np.float64)
         _, vectors = np.linalg.eigh(sample.T @ sample)
-        self._turn: NDArray[np.float32] = np.ascontiguousarray(vectors[:, ::-1][:, : rows.shape[1] // 3], np.float32)
-        room = len(rows) + len(rows) // 16
+        self._turn: NDArray[np.float32] = np.ascontiguousarray(vectors[:, ::-1][:, : sample.shape[1] // 3], np.float32)
+        room = count + count // 16
         self._first: NDArray[np.float32] = np.empty((room, self._turn.shape[1]), dtype=np.float32)
         self._rest: NDArray[np.float32] = np.empty(room, dtype=np.float32)
         self._done = 0
@@ -70,13 +76,15 @@ class Sieve:
         """False if too many rows survived too often, because the vectors have no dominant directions."""
         return self._disappointed < _PATIENCE
 
-    def extend(self, matrix: NDArray[np.float32], *, most: int = STEP) -> None:
-        """Rotate the next rows of the matrix."""
-        start, end = self._done, min(len(matrix), self._done + most)
+    def extend(self, rows: UnitRows, count: int) -> None:
+        """Rotate the next rows of the matrix, which has `count`."""
+        start, end = self._done, min(count, self._done + STEP)
         if end > len(self._first):
             self._grow(end + end // 2)
-        np.matmul(matrix[start:end], self._turn, out=self._first[start:end])
-        self._rest[start:end] = _rests(self._first[start:end])
+        for at in range(start, end, _SAMPLE):
+            part = slice(at, min(at + _SAMPLE, end))
+            np.matmul(rows.near(part), self._turn, out=self._first[part])
+            self._rest[part] = _rests(self._first[part])
         self._done = max(start, end)
 
     def put(self, at: int, vector: NDArray[np.float32]) -> None:
@@ -99,36 +107,51 @@ class Sieve:
         first[: self._done], rest[: self._done] = self._first[: self._done], self._rest[: self._done]
         self._first, self._rest = first, rest
 
+    def turned(self, asked: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+        """The first parts' share of the cosines of queries of length 1 with the first rows, a row for each query."""
+        rows = self._first[:count]
+        first: NDArray[np.float32] = asked @ self._turn
+        if len(asked) == 1:
+            return dots(rows, first[0])[None, :]
+        shares: NDArray[np.float32] = np.matmul(first, rows.T)
+        return shares
+
     def survivors(
-        self, matrix: NDArray[np.float32], asked: NDArray[np.float32], limit: int, shut: NDArray[np.bool_] | None
+        self,
+        rows: UnitRows,
+        asked: NDArray[np.float32],
+        bounds: NDArray[np.float32],
+        *,
+        limit: int,
+        shut: NDArray[np.bool_] | None,
     ) -> NDArray[np.intp] | None:
         """Places of all rows that can be among the `limit` best; None if there are too many.
 
         Args:
-            matrix: The complete rows, all of them rotated in this sieve.
+            rows: The complete rows, all of them rotated in this sieve.
             asked: The query, of length 1.
+            bounds: Its row of `turned`; changed here.
             limit: Number of rows requested.
             shut: Mask of excluded rows.
         """
-        count = len(matrix)
+        count = bounds.size
+        most = count // (_TOO_MANY_STORED if rows.stored else _TOO_MANY)
         if limit * _BLOCK > count // 4 or not asked.any():
             return None
-        first = asked @ self._turn
-        bounds = dots(self._first[:count], first)
-        bounds += _rests(first[None, :])[0] * self._rest[:count]
+        bounds += _rests((asked @ self._turn)[None, :])[0] * self._rest[:count]
         if shut is not None:
             bounds[shut] = -np.inf
         # Rows with the highest bounds are compared in full; the limit-th best of them is the threshold.
         likely = np.flatnonzero(bounds >= max(peaks(bounds, 3 * limit), np.float32(-2.0)))
         if likely.size < limit:
             return np.flatnonzero(bounds >= np.float32(-2.0))
-        if likely.size > count // _TOO_MANY:
+        if likely.size > most:
             self._disappointed += 1
             return None
-        exact = dots(matrix[likely], asked)
+        exact = rows.scores_at(likely, asked)
         least = np.partition(exact, exact.size - limit)[exact.size - limit]
         found = np.flatnonzero(bounds >= least - np.float32(SLACK))
-        if found.size > count // _TOO_MANY:
+        if found.size > most:
             self._disappointed += 1
             return None
         self._disappointed = max(0, self._disappointed - 1)
