@@ -20,12 +20,12 @@ import torch
 
 from training.heads import ACTS, Case, Chosen, Listed, Opinions, cases_of, chosen_in, embedded_lines, fitted, listed
 from training.lists.measure import NOBODY, area
-from training.reader.kept import FILE, kept
 from training.reader.mean import MeanOpinions
-from training.reader.model import Reader, from_weights
+from training.reader.model import from_weights
 from training.reader.reading import ReaderOpinions
 from training.reader.rows import Rows
-from training.reader.source import DEPTH, Base, Weights
+from training.reader.runs import AVERAGED, weights_of
+from training.reader.source import Base
 from training.stories import CALIBRATING, Story, stories
 from wellkept.core.judging.list_head import ODDS_OF_THE_ACT
 from wellkept.models.relation import PackagedRelationModel
@@ -38,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", type=Path, required=True, help="folder of the language model")
     parser.add_argument("--run", type=Path, required=True, help="folder of a run, or of a kept reader")
-    parser.add_argument("--weights", default="averaged.pt", help="file of the weights in the folder of a run")
+    parser.add_argument("--weights", default=AVERAGED, help="file of the weights in the folder of a run")
     parser.add_argument("--cache", type=Path, required=True, help="folder of opinions that are known; written")
     parser.add_argument("--file", default="select", help="stories to measure on; `select` to choose by")
     parser.add_argument("--languages", nargs="+", default=["en"])
@@ -54,7 +54,8 @@ def main() -> None:
     random.Random(1).shuffle(others)
     fit = _lists(others[: args.heads])
     base = Base(args.base)
-    own = ReaderOpinions(_model(args, base), Rows(base.tokenizer()), turned=args.turned)
+    model = from_weights(base.words(), weights_of(args.run, base, args.weights))
+    own = ReaderOpinions(model, Rows(base.tokenizer()), turned=args.turned)
     shipped = _told(args.cache / "shipped.json", PackagedRelationModel(), [*items, *fit])
     name = f"{args.run.name}-{Path(args.weights).stem}{'-turned' if args.turned else ''}"
     read = _told(args.cache / f"{name}.json", own, [*items, *fit])
@@ -77,13 +78,6 @@ def _stories(files: Sequence[str], languages: Sequence[str]) -> list[Story]:
 
 def _lists(found: Sequence[Story]) -> list[Listed]:
     return listed(found, NOBODY, embedded_lines(found))
-
-
-def _model(args: argparse.Namespace, base: Base) -> Reader:
-    if (args.run / FILE).exists():
-        return from_weights(base.words(), kept(args.run, base.layers(DEPTH)))
-    weights: Weights = {name: item.numpy() for name, item in torch.load(args.run / args.weights).items()}
-    return from_weights(base.words(), weights)
 
 
 def _told(path: Path, model: object, items: Sequence[Listed]) -> Opinions:

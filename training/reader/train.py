@@ -24,9 +24,9 @@ from training.lists.disguise import Names
 from training.lists.material import Lists
 from training.lists.train import DISGUISED, loss_of, padded, vectors_of
 from training.material import cases, frames
-from training.reader.kept import kept
 from training.reader.model import Batch, batch_of, from_weights
 from training.reader.rows import Row, Rows
+from training.reader.runs import weights_of
 from training.reader.source import Base
 from training.running import BFLOAT16, Running
 from training.stories import TRAINING, stories
@@ -57,11 +57,11 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", type=Path, required=True, help="folder of the language model")
-    parser.add_argument("--start", type=Path, help="folder of a kept reader to go on from")
+    parser.add_argument("--start", type=Path, help="folder of an earlier run, or of a kept one, to go on from")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--crowd", type=Path, help="texts that belong to no story, one a line")
     parser.add_argument("--languages", nargs="+", default=["en"], help="of stories and of composed lists")
-    parser.add_argument("--layers", type=int, default=15, help="first layers of the language model")
+    parser.add_argument("--layers", type=int, default=15, help="first layers of the language model; not with --start")
     parser.add_argument("--frozen", type=int, default=0, help="first layers that are not trained")
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--falling", type=int, default=300, help="last steps, over which the rate falls")
@@ -86,8 +86,8 @@ class _Run:
         self.names = Names(found)
         base = Base(args.base)
         self.rows = Rows(base.tokenizer())
-        weights = base.layers(args.layers)
-        self.model = from_weights(base.words(), kept(args.start, weights) if args.start else weights)
+        weights = weights_of(args.start, base) if args.start else base.layers(args.layers)
+        self.model = from_weights(base.words(), weights)
         for layer in self.model.layers[: args.frozen]:
             layer.requires_grad_(requires_grad=False)
         self.running = Running(self.model, args.out, steps=args.steps, rate=args.rate, warming=40, falling=args.falling)
