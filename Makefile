@@ -66,7 +66,7 @@ unexport VIRTUAL_ENV
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp test-page page-pictures test-typescript test-container test-upstream test-frameworks soak coverage lint types format bench \
-	lock changelog train embedder clean
+	lock changelog train train-reader embedder clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -198,6 +198,12 @@ train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and re
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.changes
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.heads --cache build/opinions.json
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.evaluate
+
+train-reader: $(TRAIN)/.installed  ## go on with the larger reader of lists: as long as you like; stop and repeat
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.reader.source build/smollm
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.reader.train --base build/smollm --out build/reader $(TRAINING)
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.reader.measure --base build/smollm --run build/reader \
+		--cache build/reader/known
 
 embedder: $(TRAIN)/.installed  ## make the embedder's weights file anew: minutes
 	@$(TRAIN)/bin/python -m training.weights build/minilm

@@ -20,18 +20,24 @@ class Running:
     Args:
         model: The network.
         out: Folder of the run.
-        steps: All steps of the run; the rate falls in a line until the last.
+        steps: All steps of the run.
         rate: Highest learning rate.
         warming: Steps until it is reached.
+        falling: Last steps of the run, over which the rate falls in a line; default: all. A run that has not come to
+            them can be prolonged.
     """
 
-    def __init__(self, model: nn.Module, out: Path, *, steps: int, rate: float, warming: int) -> None:
+    def __init__(
+        self, model: nn.Module, out: Path, *, steps: int, rate: float, warming: int, falling: int | None = None
+    ) -> None:
         self.model, self.step = model, 0
         self._out, self._steps, self._rate, self._warming = out, steps, rate, warming
-        plain = [item for item in model.parameters() if item.ndim < 2]
-        heavy = [item for item in model.parameters() if item.ndim >= 2]
+        self._falling = steps if falling is None else falling
+        trained = [item for item in model.parameters() if item.requires_grad]
+        plain = [item for item in trained if item.ndim < 2]
+        heavy = [item for item in trained if item.ndim >= 2]
         groups = [{"params": heavy, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
-        self._optimiser = torch.optim.AdamW(groups, lr=rate)
+        self._optimiser = torch.optim.AdamW(groups, lr=rate, fused=True)
         self.averaged = {name: item.detach().clone() for name, item in model.state_dict().items()}
 
     def resume(self) -> None:
@@ -54,8 +60,8 @@ class Running:
 
     def learn(self, loss: Tensor) -> float:
         """One step down this loss."""
-        done = self.step / self._steps
-        rate = self._rate * min(1.0, (self.step + 1) / self._warming) * max(LEAST_RATE, 1 - done)
+        left = min(1.0, (self._steps - self.step) / max(1, self._falling))
+        rate = self._rate * min(1.0, (self.step + 1) / self._warming) * max(LEAST_RATE, left)
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         self._optimiser.zero_grad()

@@ -154,11 +154,11 @@ class _Run:
             yield batch, padded([labels for _, labels in chosen])
 
 
-def padded(labels: list[list[tuple[str, ...]]]) -> Tensor:
+def padded(labels: Sequence[Sequence[tuple[str, ...]]]) -> Tensor:
     """Multi-hot targets of shape (rows, candidates of the longest list, relations); all zero for no candidate."""
     targets = torch.zeros(len(labels), max(map(len, labels)), len(LABELS))
     for at, row in enumerate(labels):
-        targets[at, : len(row)] = targets_of(row)
+        targets[at, : len(row)] = targets_of(list(row))
     return targets
 
 
@@ -183,11 +183,11 @@ def _stories(args: argparse.Namespace) -> list[Story]:
 def _lists(args: argparse.Namespace, found: Sequence[Story]) -> Lists:
     crowd = args.crowd.read_text(encoding="utf-8").splitlines() if args.crowd else []
     told = [line.text for story in found for line in story.lines]
-    vectors = _vectors([*told, *crowd], args.out / "vectors.npz")
+    vectors = vectors_of([*told, *crowd], args.out / "vectors.npz")
     return Lists(found, vectors[: len(told)], crowd, vectors[len(told) :], cases("train"))
 
 
-def _vectors(texts: Sequence[str], kept: Path) -> NDArray[np.float32]:
+def vectors_of(texts: Sequence[str], kept: Path) -> NDArray[np.float32]:
     """Unit vectors of these texts; those in the file are not made again."""
     known: dict[str, NDArray[np.float32]] = {}
     if kept.exists():
