@@ -55,7 +55,7 @@ class Names:
         return Listing(told(listing.new), tuple(map(told, listing.texts)), listing.labels)
 
 
-def hidden(row: ListRow, chance: random.Random) -> ListRow:
-    """The row with some of its pieces hidden; their marks stay."""
-    pieces = (MASK if piece > MASK and chance.random() < HIDDEN else piece for piece in row.pieces)
+def hidden(row: ListRow, chance: random.Random, mask: int = MASK) -> ListRow:
+    """The row with some of its pieces hidden; their marks stay. Pieces up to the mask's have no text."""
+    pieces = (mask if piece > mask and chance.random() < HIDDEN else piece for piece in row.pieces)
     return replace(row, pieces=tuple(pieces))

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -21,10 +22,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.compose import Composer
-from training.lists.disguise import Names, hidden
+from training.lists.disguise import MASK, Names, hidden
 from training.lists.material import Lists, of_authors
 from training.lists.model import Batch, batch_of, from_pairs
-from training.material import cases, frames
+from training.material import Case, Frame, cases, frames
+from training.multilingual.unigram import tokenizer_of
 from training.running import BFLOAT16, Running
 from training.stories import TRAINING, Story, stories
 from training.train import targets_of
@@ -33,10 +35,10 @@ from wellkept.models.tokenizer.lists import ListReader, ListRow, in_rows
 from wellkept.models.tokenizer.pairs import LABELS, MIRROR
 from wellkept.models.tokenizer.wordpiece import Tokenizer
 
+Told = TypeVar("Told", Case, Frame, Story)
+
 CHUNK = 192
 """Lists drawn together and sorted by length."""
-PIECES = 2_000
-"""Most pieces of a batch, with padding."""
 LONGEST_TEXT = 120
 """Most pieces of a training text."""
 DISGUISED = 0.5
@@ -59,10 +61,12 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--start", type=Path, required=True, help="folder of a run of the pair model, or of lists")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="vocab.txt of all-MiniLM-L6-v2")
+    parser.add_argument("--vocabulary", type=Path, help="vocab.txt of all-MiniLM-L6-v2, unless the folder has pieces")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--crowd", type=Path, help="texts that belong to no story, one a line")
     parser.add_argument("--authors", type=int, help="train on the stories of this many authors; default: all")
+    parser.add_argument("--english", type=float, default=1.0, help="share of the English material to train on")
+    parser.add_argument("--pieces", type=int, default=2_000, help="most pieces of a batch, with padding")
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--rate", type=float, default=8e-5)
     parser.add_argument("--seed", type=int, default=1)
@@ -70,8 +74,10 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def reader_of(run: Path, vocabulary: Path) -> ListReader:
-    """The reader with the vocabulary of a pair model's run."""
+def reader_of(run: Path, vocabulary: Path | None) -> ListReader:
+    """The reader with the vocabulary of a run: pieces of its own, or MiniLM's and those that were added."""
+    if vocabulary is None:
+        return ListReader(tokenizer_of(run))
     known = vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     pieces = {piece: place for place, piece in enumerate(known)}
     extra = json.loads((run / "added.json").read_text(encoding="utf-8"))
@@ -93,11 +99,15 @@ class _Run:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
-        self.frames, self.cases = frames("train"), cases("train")
-        found = _stories(args)
-        self.lists, self.names = _lists(args, found), Names(found)
+        self.frames = _with_less_english(frames("train"), args.english)
+        self.cases = _with_less_english(cases("train"), args.english)
+        found = _with_less_english(_stories(args), args.english)
+        self.lists, self.names = _lists(args, found, self.cases), Names(found)
         reader = reader_of(args.start, args.vocabulary)
-        (args.out / "added.json").write_bytes((args.start / "added.json").read_bytes())
+        for file in ("added.json", "pieces.json"):
+            if (args.start / file).exists():
+                (args.out / file).write_bytes((args.start / file).read_bytes())
+        self.mask = MASK if args.vocabulary else reader.tokenizer.pieces["[UNK]"]
         self.reader, self.read = reader, lru_cache(maxsize=1 << 16)(reader.read)
         self.model = from_pairs(_weights(args.start))
         # Half of all parameters; few of them are in a batch, and a step without them takes an eighth less time.
@@ -139,13 +149,13 @@ class _Run:
             if lists:
                 places = [kept[at] for at in lists[0]]
                 row = self.reader.row(new, [texts[at] for at in places])
-                row = hidden(row, chance) if chance.random() < DISGUISED else row
+                row = hidden(row, chance, self.mask) if chance.random() < DISGUISED else row
                 rows.append((row, [listing.labels[at] for at in places]))
         # Of equal length hardly any piece of a batch is padding.
         rows.sort(key=lambda item: (len(item[0].pieces), item[0].pieces))
         batches: list[list[tuple[ListRow, list[tuple[str, ...]]]]] = [[]]
         for item in rows:
-            if (len(batches[-1]) + 1) * len(item[0].pieces) > PIECES:
+            if (len(batches[-1]) + 1) * len(item[0].pieces) > self.args.pieces:
                 batches.append([])
             batches[-1].append(item)
         chance.shuffle(batches)
@@ -180,11 +190,17 @@ def _stories(args: argparse.Namespace) -> list[Story]:
     return list(of_authors(found, args.authors, args.seed)) if args.authors else found
 
 
-def _lists(args: argparse.Namespace, found: Sequence[Story]) -> Lists:
+def _with_less_english(found: Sequence[Told], share: float) -> list[Told]:
+    """All material in other languages, and this share of the English."""
+    chance = random.Random(0)
+    return [item for item in found if chance.random() < share or item.lang != "en"]
+
+
+def _lists(args: argparse.Namespace, found: Sequence[Story], known: Sequence[Case]) -> Lists:
     crowd = args.crowd.read_text(encoding="utf-8").splitlines() if args.crowd else []
     told = [line.text for story in found for line in story.lines]
     vectors = vectors_of([*told, *crowd], args.out / "vectors.npz")
-    return Lists(found, vectors[: len(told)], crowd, vectors[len(told) :], cases("train"))
+    return Lists(found, vectors[: len(told)], crowd, vectors[len(told) :], known)
 
 
 def vectors_of(texts: Sequence[str], kept: Path) -> NDArray[np.float32]:
