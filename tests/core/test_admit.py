@@ -11,7 +11,7 @@ from letter import to_the_letter
 from wellkept.core.gate import admit
 from wellkept.core.gate.admit import allowed
 from wellkept.core.judging.calibration import IDENTITY, Calibration
-from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, says_the_same
+from wellkept.core.judging.evidence import Evidence, Judged, Moment, apart, in_scope, says_the_same
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.merge import aliases
 from wellkept.policy import DEFAULT_KINDS, PRESETS, Band, Policy
@@ -223,6 +223,20 @@ def test_the_scope_says_what_is_compared_at_all(scope, new, old, inside):
     policy = replace(PRESETS["general"], scope=scope)
     new, old = {"kind": "semantic", **new}, {"kind": "semantic", **old}
     assert in_scope(NewMemory(content="x", **new), memory(**old), policy) is inside
+
+
+@pytest.mark.parametrize(
+    ("kind", "inside", "beside"),
+    [
+        ("fact", ["fact"], ["note", "decision"]),
+        ("decision", [], ["fact", "note", "decision"]),  # decisions are never searched by vector
+        ("trade", [], []),
+    ],
+)
+def test_memories_are_parted_into_those_of_the_scope_and_those_beside_it(kind, inside, beside):
+    rows = [memory(name, kind=name) for name in ("fact", "note", "decision", "trade")]
+    found = apart(NewMemory(content="x", kind=kind), rows, DEFAULT_KINDS[kind], Policy())
+    assert [[row.id for row in part] for part in found] == [inside, beside]
 
 
 # --------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ GRADES = [round(place / 100, 2) for place in range(101) for _ in range(4)] + [0.
 def test_the_identity_returns_the_cosine_rounded_and_clamped(cosine, similarity):
     """B-30: injected test vectors meet thresholds as they are."""
     assert IDENTITY.similarity(cosine) == similarity
+    assert IDENTITY.similarities([None, cosine]) == [None, similarity]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from wellkept.core.records.lifecycle import (
     archive,
+    asserted,
     born_superseded,
     check_supersession,
     effective_time,
@@ -150,6 +151,13 @@ def test_world_time_counts_before_arrival_time():
     arrived, happened = NOW, NOW - timedelta(days=30)
     assert effective_time(NewMemory(content="x", event_time=happened), arrived) == happened
     assert effective_time(NewMemory(content="x"), arrived) == arrived
+
+
+def test_what_begins_later_comes_before_what_holds_and_then_the_oldest_first():
+    days = {"later": 1, "old": -30, "new": -1}
+    rows = [replace(memory(event_time=NOW + timedelta(days=day)), id=name) for name, day in days.items()]
+    found = asserted(rows, NOW)
+    assert sorted(found, key=found.__getitem__) == ["later", "old", "new"]
 
 
 # --------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from wellkept.core.consolidation.reflection import (
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.compare import compare
 from wellkept.core.records import conflicts as flags
-from wellkept.core.records.summary_levels import is_summary, is_summary_of, level_of
+from wellkept.core.records.summary_levels import is_summary, is_summary_of, level_of, sources_of
 from wellkept.errors import InvalidField
 from wellkept.policy import Policy
 from wellkept.types import Comparison, Memory, NewMemory, Scope
@@ -385,3 +385,4 @@ def test_the_level_is_read_from_tags(tags, level):
 
 def test_a_summary_is_known_by_tags_and_provenance():
     assert is_summary(summary()) and is_summary_of(summary(), row("a")) and not is_summary_of(summary(), row("c"))
+    assert sources_of(summary()) == set(summary().provenance) and not sources_of(row("a"))

@@ -7,7 +7,6 @@ embedded again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from wellkept.core.judging.compare import compare
@@ -23,25 +22,28 @@ from wellkept.policy.antonyms import Opposites
 from wellkept.types import Candidate, NewMemory, Opinion, Relation, Statement
 
 
-def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings, policy: Policy) -> Evidence:
+def with_bare_texts(new: NewMemory, evidence: Evidence, vectors: Embeddings, opposites: Opposites) -> Evidence:
     """The evidence with the similarity of the bare texts for duplicates and contradictions under different titles.
-
-    It also gets the cosines of the originals that the text may refine.
 
     Raises:
         UnansweredError: A text is not embedded yet.
     """
     near = tuple(
         replace(hit, cosine=nearer(hit.cosine, new, hit.memory, vectors))
-        if _matters(new, hit, evidence, policy.opposites)
+        if _matters(new, hit, evidence, opposites)
         else hit
         for hit in evidence.neighbours
     )
-    return replace(evidence, neighbours=near, originals=dict(_originals(new, evidence, vectors, policy)))
+    return replace(evidence, neighbours=near)
 
 
-def _originals(new: NewMemory, evidence: Evidence, vectors: Embeddings, policy: Policy) -> Iterator[tuple[str, float]]:
-    """The cosine of each original that the text may refine, by the id of its memory."""
+def with_originals(new: NewMemory, evidence: Evidence, vectors: Embeddings, policy: Policy) -> Evidence:
+    """The evidence with the cosines of the originals that the text may refine.
+
+    Raises:
+        UnansweredError: An original is not embedded yet.
+    """
+    found: dict[str, float] = {}
     heads = (evidence.heads.get(hit.memory.id, hit.memory) for hit in evidence.neighbours)
     for head in {head.id: head for head in heads}.values():
         opinion = evidence.opinions.get(head.id)
@@ -54,7 +56,8 @@ def _originals(new: NewMemory, evidence: Evidence, vectors: Embeddings, policy: 
             vectors.get(text_of(replace(head, content=original(head), updates=()))),
         )
         if ours is not None and theirs is not None and ours.vector is not None and theirs.vector is not None:
-            yield head.id, cosine(ours.vector, theirs.vector)
+            found[head.id] = cosine(ours.vector, theirs.vector)
+    return replace(evidence, originals=found) if found else evidence
 
 
 def is_worth_it(new: Statement, old: Statement, relation: Relation, opinion: Opinion | None, bounds: Bounds) -> bool:

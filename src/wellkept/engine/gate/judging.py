@@ -20,7 +20,7 @@ from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.records.conflicts import parts
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
-from wellkept.engine.gate.bare_texts import with_bare_texts
+from wellkept.engine.gate.bare_texts import with_bare_texts, with_originals
 from wellkept.engine.gate.gather_evidence import EarlierItems, FirstLook, Item, with_vectors, without_vectors
 from wellkept.engine.gate.idempotency import is_free_again
 from wellkept.engine.gate.neighbours import Nearby, Query
@@ -214,7 +214,8 @@ class Judging:
         if chatter_refusal(item.new, item.policy, evidence.chatter) is not None:
             return evidence  # nothing is compared
         evidence = self._models.opinions.added(item.new, evidence, moment, item.policy.risk)
-        return with_bare_texts(item.new, evidence, self._models.vectors, moment.policy)
+        evidence = with_originals(item.new, evidence, self._models.vectors, moment.policy)
+        return with_bare_texts(item.new, evidence, self._models.vectors, moment.policy.opposites)
 
     def _settled(self, tx: Tx, item: Item, evidence: Evidence) -> Decision | None:
         """Decisions that need no vector; the last check is whether the text is an echo of this session's packs."""
