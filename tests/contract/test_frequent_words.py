@@ -82,6 +82,15 @@ def test_rows_that_a_transaction_changes_are_found_by_it_and_not_kept_when_it_fa
         assert found(storage, ("tea",)) == [first.id]
 
 
+def test_what_is_no_term_is_in_no_row(tmp_path: Path) -> None:
+    storage = SqliteStorage(tmp_path / "store.db")
+    with opened(storage) as store:
+        store.remember("tea with milk")
+        assert len(found(storage, ("tea",))) == 1
+        for other in ("Tea", "tea milk", 'tea" OR "milk', "tea*", "tea\n", "-"):
+            assert found(storage, (other,)) == []
+
+
 def test_a_rare_word_is_not_kept() -> None:
     words = FrequentWords()
     words.learn(NOW, "1_tea", np.arange(frequent_words.FROM - 1))

@@ -320,7 +320,7 @@ class ReadTx(ReadingOnly, ABC):
 
     def _best_of(self, ranks: WordRanks, limit: int, kinds: Sequence[str]) -> list[str]:
         found: list[str] = []
-        looked, most = 0, limit
+        looked, most = 0, max(64, 2 * limit) if kinds else limit
         while len(found) < limit and looked < len(ranks):
             part = ranks.best(most)[looked:]
             rows = self._session.rows("words.memories", {"ns": self._ns, "places": self._session.listed(part)})

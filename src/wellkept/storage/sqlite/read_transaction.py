@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from wellkept.storage.vectors.index import Space
 
 
+_TOKEN = re.compile(r"[a-z0-9_\u0080-\U0010ffff]+")
+"""What the tokenizer of the full text makes one token of; no row has any other term."""
 _BY_KEY = {name: f"{name}_by_key" for name in ("find.kinds", "find.statuses", "find.order")}
 
 
@@ -73,7 +76,7 @@ class ReadTx(reading.ReadTx):
     def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
         self._listed: dict[str, NDArray[np.int64]] = {}
         most = common_above(self.seq) + 1
-        for term in terms:
+        for term in filter(_TOKEN.fullmatch, terms):
             known = self._known(term)
             if known is None:
                 # Counting the rows walks through all of them, so those of a term that is not common are read at once.
