@@ -17,10 +17,12 @@ from wellkept.core.judging.calibration import (
     THRESHOLDS,
     UNCALIBRATED,
     Calibration,
+    all_rounded,
     cross_validated,
     error_of,
     fit,
     rank_correlation,
+    rounded,
 )
 
 TABLES = (MINILM, HASHING, IDENTITY, UNCALIBRATED)
@@ -36,6 +38,7 @@ def test_the_identity_returns_the_cosine_rounded_and_clamped(cosine, similarity)
     """B-30: injected test vectors meet thresholds as they are."""
     assert IDENTITY.similarity(cosine) == similarity
     assert IDENTITY.similarities([None, cosine]) == [None, similarity]
+    assert all_rounded([cosine]) == [rounded(cosine)]
 
 
 @pytest.mark.parametrize(
