@@ -27,7 +27,8 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
     """The newer of two memories that contradict each other comes first, also after the conflict has expired.
 
     A memory that becomes valid after `now` is not moved before a valid one. A resolution by a person decides the order
-    of its pair.
+    of its pair. What may update a memory is moved after what surely does, the hits of better score first: most possible
+    updates of a memory are none.
 
     Args:
         tx: The view of the store.
@@ -37,13 +38,14 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
         possible: Whether possible updates count too, not only conflicts and marks.
     """
     by_id = {hit.memory.id: hit.memory for hit in scored}
-    pairs = []
+    sure: list[Pair] = []
+    perhaps: list[Pair] = []
     for item in recorded.conflicts:
         overruled = is_reviewed(item) and item.resolution != "keep_new"
         if item.kind == "duplicate" or overruled or not {item.a, item.b} <= by_id.keys():
             continue
         older, newer = sorted((by_id[item.a], by_id[item.b]), key=lambda end: _asserted(end, now))
-        pairs.append(Pair(newer.id, _reason(item, older, newer)))
+        sure.append(Pair(newer.id, _reason(item, older, newer)))
     known = {frozenset((item.a, item.b)) for item in recorded.conflicts}
     by_score = {hit.memory.id: hit.score for hit in scored}
     verbatim = {hit.memory.id for hit in scored if hit.parts.get("cosine", 0.0) >= rank.VERBATIM_AT}
@@ -51,13 +53,14 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
         if by_score[older.id] - by_score[newer.id] > rank.FAR_BETTER:
             continue
         if rel == UPDATES_PART:
-            pairs.append(Pair(newer.id, Move(older.id, "updates_part")))
+            sure.append(Pair(newer.id, Move(older.id, "updates_part")))
         elif not possible or older.id in verbatim or frozenset((newer.id, older.id)) in known:
             continue
         elif _asserted(older, now) < _asserted(newer, now):
-            pairs.append(Pair(newer.id, Move(older.id, "updates")))
-    pairs.sort(key=lambda one: (*_asserted(by_id[one.newer], now), one.older))
-    return reordered(scored, pairs)
+            perhaps.append(Pair(newer.id, Move(older.id, "updates")))
+    sure.sort(key=lambda one: (*_asserted(by_id[one.newer], now), one.older))
+    perhaps.sort(key=lambda one: (*_asserted(by_id[one.older], now), -by_score[one.newer], one.newer))
+    return reordered(scored, [*sure, *perhaps])
 
 
 def _linked(tx: Tx, rows: Mapping[str, Memory], recorded: Sequence[Link]) -> Iterator[tuple[str, Memory, Memory]]:
