@@ -88,6 +88,23 @@ def test_what_the_gate_takes_for_a_possible_update_comes_before_the_better_answe
     assert (found[0].moved is not None and found[0].moved.why == "updates") is newer_is_first
 
 
+@pytest.mark.parametrize("better", ["Initech hired her", "Umbrella hired her"])
+def test_of_several_possible_updates_the_better_answer_comes_first(table, better):
+    """At most one of them is the update; the question says more about which than their age does."""
+    case, model = Case(), table.options["relation_model"]
+    table.near(OLD, ASKED, 0.8)
+    hires = ("Initech hired her", "Umbrella hired her")
+    for text in hires:
+        model.declare(OLD, text, conflict=0.4)
+        table.near(OLD, text, case.similarity)
+        table.near(text, ASKED, 0.5 if text == better else 0.4)
+    for text in (OLD, *hires):
+        table.clock.advance(hours=3)
+        table.store.remember(text, kind="fact")
+    (other,) = {*hires} - {better}
+    assert [hit.memory.content for hit in answers(table)] == [better, other, OLD]
+
+
 @pytest.mark.parametrize(
     ("options", "newer_is_first"),
     [({}, True), ({"mode": "semantic"}, False), ({"mode": "hybrid"}, False), ({"limit": 1}, True)],

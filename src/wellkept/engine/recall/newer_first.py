@@ -27,7 +27,8 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
     """The newer of two memories that contradict each other comes first, also after the conflict has expired.
 
     A memory that becomes valid after `now` is not moved before a valid one. A resolution by a person decides the order
-    of its pair.
+    of its pair. What may update a memory is moved after what surely does, the hits of better score first: most possible
+    updates of a memory are none.
 
     Args:
         tx: The view of the store.
@@ -38,13 +39,14 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
     """
     by_id = {hit.memory.id: hit.memory for hit in scored}
     since = asserted(by_id.values(), now)
-    pairs = []
+    sure: list[Pair] = []
+    perhaps: list[Pair] = []
     for item in recorded.conflicts:
         overruled = is_reviewed(item) and item.resolution != "keep_new"
         if item.kind == "duplicate" or overruled or not {item.a, item.b} <= by_id.keys():
             continue
         older, newer = sorted((by_id[item.a], by_id[item.b]), key=lambda end: since[end.id])
-        pairs.append(Pair(newer.id, _reason(item, older, newer)))
+        sure.append(Pair(newer.id, _reason(item, older, newer)))
     known = {frozenset((item.a, item.b)) for item in recorded.conflicts}
     by_score = {hit.memory.id: hit.score for hit in scored}
     verbatim = {hit.memory.id for hit in scored if hit.parts.get("cosine", 0.0) >= rank.VERBATIM_AT}
@@ -52,13 +54,14 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
         if by_score[older.id] - by_score[newer.id] > rank.FAR_BETTER:
             continue
         if rel == UPDATES_PART:
-            pairs.append(Pair(newer.id, Move(older.id, "updates_part")))
+            sure.append(Pair(newer.id, Move(older.id, "updates_part")))
         elif not possible or older.id in verbatim or frozenset((newer.id, older.id)) in known:
             continue
         elif since[older.id] < since[newer.id]:
-            pairs.append(Pair(newer.id, Move(older.id, "updates")))
-    pairs.sort(key=lambda one: (*since[one.newer], one.move.over))
-    return reordered(scored, pairs)
+            perhaps.append(Pair(newer.id, Move(older.id, "updates")))
+    sure.sort(key=lambda one: (*since[one.newer], one.move.over))
+    perhaps.sort(key=lambda one: (*since[one.move.over], -by_score[one.newer], one.newer))
+    return reordered(scored, [*sure, *perhaps])
 
 
 def _linked(tx: Tx, rows: Mapping[str, Memory], recorded: Sequence[Link]) -> Iterator[tuple[str, Memory, Memory]]:
