@@ -32,7 +32,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, required=True, help="folder of the run")
     parser.add_argument("--weights", default="averaged.pt", help="file of the weights in that folder")
-    parser.add_argument("--vocabulary", type=Path, help="vocab.txt of all-MiniLM-L6-v2, unless the run has its own pieces")
+    parser.add_argument(
+        "--vocabulary", type=Path, help="vocab.txt of all-MiniLM-L6-v2, unless the run has its own pieces"
+    )
     parser.add_argument("--file", default="select", help="stories to measure on; `select` to choose by")
     args = parser.parse_args()
     torch.set_num_threads(1)
