@@ -149,8 +149,6 @@ REFUSED, FILLER = ("rejected", "chatter"), ("rejected", "junk")
         ("The key is under the mat", KEPT),
         ("Soy vegano", KEPT),
         ("Ich mag Tee", KEPT),
-        ("Me gusta el té", KEPT),
-        ("犬を飼っています", KEPT),
         ("お茶が好きです", KEPT),
         ("我喜欢茶", KEPT),
         ("on my way home", LOW),

@@ -34,7 +34,7 @@ from wellkept.models.tokenizer.data_files import DATA
 from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_pieces
 
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
-CHATTER_SHA256 = "59c5b6be9125d36b2abb9384e5dfb68adedef779f2e7a0b9f2a8f57f057a93d1"
+CHATTER_SHA256 = "28a5583ef6edda2f69060f1bdc8ec178bdcdf9e429f6005f4f1a04e37cea4a4e"
 WINDOW = 256
 """Most pieces per window, including the two frame pieces."""
 MAX_WINDOWS = 128
