@@ -28,7 +28,7 @@ FIGURES = {
 }
 WITH_GOALS = {
     *("writes_ratio", "batch_ratio", "gate_share", "check_minilm", "check", "import", "growth", "contention"),
-    *("rules_ratio", "all_ratio", "all_many_ratio", "import_ratio"),
+    *("rules_ratio", "all_ratio", "all_many_ratio", "import_ratio", "recall_ratio"),
     *("write_growth_40", "recall_growth_40", "memory_20", "memory_40"),
 }
 
