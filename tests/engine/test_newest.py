@@ -105,6 +105,22 @@ def test_of_several_possible_updates_the_better_answer_comes_first(table, better
     assert [hit.memory.content for hit in answers(table)] == [better, other, OLD]
 
 
+def test_a_possible_update_does_not_bring_what_is_surely_outdated_before_what_outdates_it(table):
+    model, again, last = table.options["relation_model"], "Initech hired her", "Umbrella hired her"
+    table.near(OLD, ASKED, 0.8)
+    table.near(last, ASKED, 0.5)
+    table.near(again, ASKED, 0.4)
+    for older, newer, conflict in ((OLD, again, 0.4), (again, last, 0.99)):
+        model.declare(older, newer, conflict=conflict)
+        table.near(older, newer, Case().similarity)
+    for text in (OLD, again, last):
+        table.clock.advance(hours=3)
+        table.store.remember(text, kind="fact")
+    found = [hit.memory.content for hit in answers(table)]
+    assert found.index(again) < found.index(OLD)
+    assert found.index(last) < found.index(again)
+
+
 @pytest.mark.parametrize(
     ("options", "newer_is_first"),
     [({}, True), ({"mode": "semantic"}, False), ({"mode": "hybrid"}, False), ({"limit": 1}, True)],

@@ -32,7 +32,7 @@ def reordered(hits: Sequence[Hit], pairs: Sequence[Pair]) -> list[Hit]:
 
     Args:
         hits: Hits, best first.
-        pairs: The pairs to order, oldest first; a pair with a missing end has no effect.
+        pairs: The pairs to order, one after the other; a pair with a missing end has no effect.
 
     Example:
         >>> from datetime import UTC, datetime

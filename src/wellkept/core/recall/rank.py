@@ -122,7 +122,7 @@ def newer_first(
 
     Args:
         scores: Score of each id, best first.
-        pairs: (older, newer) to order, oldest pair first.
+        pairs: (older, newer) to order, one after the other; the last has the last word.
         least: The newer one moves only if its score is at least this share of the older one's.
 
     Example:

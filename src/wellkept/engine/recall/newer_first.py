@@ -27,8 +27,8 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
     """The newer of two memories that contradict each other comes first, also after the conflict has expired.
 
     A memory that becomes valid after `now` is not moved before a valid one. A resolution by a person decides the order
-    of its pair. What may update a memory is moved after what surely does, the hits of better score first: most possible
-    updates of a memory are none.
+    of its pair. Possible updates are moved in the order of their scores, since most possible updates of a memory are
+    none; then the sure ones once more, so that none of them is undone.
 
     Args:
         tx: The view of the store.
@@ -61,7 +61,7 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
             perhaps.append(Pair(newer.id, Move(older.id, "updates")))
     sure.sort(key=lambda one: (*since[one.newer], one.move.over))
     perhaps.sort(key=lambda one: (*since[one.move.over], -by_score[one.newer], one.newer))
-    return reordered(scored, [*sure, *perhaps])
+    return reordered(scored, [*sure, *perhaps, *sure])
 
 
 def _linked(tx: Tx, rows: Mapping[str, Memory], recorded: Sequence[Link]) -> Iterator[tuple[str, Memory, Memory]]:

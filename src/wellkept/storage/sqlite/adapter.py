@@ -19,7 +19,6 @@ from wellkept.storage.sql.use_counts import Uses
 from wellkept.storage.sqlite.copying import Copied, backup
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.file_length import KnownLength
-from wellkept.storage.sqlite.frequent_words import FrequentWords
 from wellkept.storage.sqlite.opening import Place, checked_path, place_of, prepare
 from wellkept.storage.sqlite.read_transaction import ReadTx
 from wellkept.storage.sqlite.repair import mend, remake_words
@@ -68,7 +67,6 @@ class SqliteStorage(Bound):
         self._busy_seconds = busy_seconds
         self._durability = durability
         self._index = VectorIndex(max_bytes=index_bytes)
-        self._words = FrequentWords()
         self._uses = Uses()
         self._lock = threading.Lock()
         self._writing_thread: int | None = None
@@ -128,7 +126,6 @@ class SqliteStorage(Bound):
             for session in left:
                 session.close()
             self._index.clear()
-            self._words.forget()
             log.warning(
                 "Another file was put in the place of %s; what was kept of the former one is forgotten", self._file
             )
@@ -267,12 +264,12 @@ class SqliteStorage(Bound):
         """
         if not write:
             with self._reader() as session:
-                reading = ReadTx(session, namespace, self._index, self._snapshot, self._words)
+                reading = ReadTx(session, namespace, self._index, self._snapshot)
                 self._check_model(reading)
                 yield reading
             return
         with self._write() as session:
-            tx = WriteTx(session, namespace, self._index, self._snapshot, self._words)
+            tx = WriteTx(session, namespace, self._index, self._snapshot)
             self._check_model(tx)
             yield tx
         tx.committed()
@@ -333,7 +330,6 @@ class SqliteStorage(Bound):
             done = mend(session, dry_run=False)
         if done:
             self._index.clear()  # vectors may have been removed without a journal entry
-            self._words.forget()
         return done
 
     def strayed(self, namespace: str) -> list[str]:

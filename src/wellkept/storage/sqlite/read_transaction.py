@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from wellkept.storage.journal_codec import common_above
 from wellkept.storage.sql import reading
-from wellkept.storage.sql.connection import Session
 from wellkept.storage.sql.reading import Opened
-from wellkept.storage.sqlite.frequent_words import At, FrequentWords
-from wellkept.storage.vectors.matrices import VectorIndex
 from wellkept.types import Filter
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from wellkept.storage.sqlite.frequent_words import Known
     from wellkept.storage.vectors.index import Space
 
 
@@ -29,23 +24,7 @@ _BY_KEY = {name: f"{name}_by_key" for name in ("find.kinds", "find.statuses", "f
 
 
 class ReadTx(reading.ReadTx):
-    """One snapshot; see `storage.sql.reading.ReadTx`.
-
-    Args:
-        words: The frequent words of this process.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        namespace: str,
-        index: VectorIndex,
-        snapshot: Callable[[], AbstractContextManager[Session | None]],
-        words: FrequentWords,
-    ) -> None:
-        super().__init__(session, namespace, index, snapshot)
-        self._words = words
-        self._began = At(self._ns, self._stamp.store_id, self.seq, self._head)
+    """One snapshot; see `storage.sql.reading.ReadTx`."""
 
     def _opened(self) -> Opened:
         store_id, model, dim, ns, seq, newest, head = self._session.row("tx.open", {"name": self.namespace})
@@ -75,45 +54,22 @@ class ReadTx(reading.ReadTx):
 
     def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
         self._listed: dict[str, NDArray[np.int64]] = {}
-        most = common_above(self.seq) + 1
+        most = common_above(self.seq)
         for term in filter(_TOKEN.fullmatch, terms):
-            known = self._known(term)
-            if known is None:
-                # Counting the rows walks through all of them, so those of a term that is not common are read at once.
-                places = self._list(term, most)
-                if places.size < most:
-                    self._listed[term] = places
-                    known = places.size
-                    self._learn(term, places)
-                else:
-                    known = self._session.row("words.count", {"term": f"{self._ns}_{term}"})[0]
-                    self._learn(term, known)
-            yield known if isinstance(known, int) else known.size, term
+            # Counting the rows walks through all of them, so those of a term that is not common are read at once.
+            places = self._list(term, most + 1)
+            if places.size <= most:
+                self._listed[term] = places
+                yield places.size, term
+            else:
+                yield self._session.row("words.count", {"term": f"{self._ns}_{term}"})[0], term
 
     def _places(self, terms: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-        import numpy as np
-
-        found = {}
-        for term in terms:
-            known = self._known(term)
-            if term in self._listed:
-                found[term] = self._listed[term]
-            elif known is None or isinstance(known, int):
-                found[term] = self._list(term, -1)
-                self._learn(term, found[term])
-            else:
-                found[term] = known.astype(np.int64)
-        return found
+        return {term: self._listed[term] if term in self._listed else self._list(term, -1) for term in terms}
 
     def _list(self, term: str, most: int) -> NDArray[np.int64]:
+        """The rows that contain a term, at most so many; all for -1."""
         import numpy as np
 
         listed = self._session.row("words.listed", {"query": f'"{self._ns}_{term}"', "most": most})[0]
         return np.fromstring(listed or "", dtype=np.int64, sep=" ")
-
-    def _known(self, term: str) -> Known | None:
-        return self._words.known(self._began, f"{self._ns}_{term}") if self.seq == self._began.seq else None
-
-    def _learn(self, term: str, rows: int | NDArray[np.int64]) -> None:
-        if self.seq == self._began.seq:  # otherwise this transaction has changed rows
-            self._words.learn(self._began, f"{self._ns}_{term}", rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from wellkept.storage import memory_rows
@@ -26,11 +25,6 @@ class WriteTx(ReadTx, writing.WriteTx):
 
     erased = False
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._reworded: dict[int, tuple[str, str]] = {}
-        """The terms of each changed row before this transaction and now."""
-
     def _open(self) -> None:
         if not self._ns:
             self._session.run("namespace.add", {"name": self.namespace})
@@ -51,38 +45,19 @@ class WriteTx(ReadTx, writing.WriteTx):
 
     def _write_words(self, held: Iterable[Held]) -> None:
         rows = list(held)
-        self._unword(
-            [(row.former, row.found_by) for row in rows if row.former is not None and row.found_by is not None]
-        )
-        worded = [
-            (row.place, words_of(row.after, self._ns))
-            for row in rows
-            if row.place is not None and row.after is not None and row.after.status in SEARCHED
-        ]
-        self._session.many("words.insert", worded)
-        for place, terms in worded:
-            self._reworded[place] = (self._reworded.get(place, ("", ""))[0], terms)
+        self._unword([(row.former, row.found_by) for row in rows if row.found_by is not None])
+        shown = [(row.place, row.after) for row in rows if row.after is not None and row.after.status in SEARCHED]
+        self._session.many("words.insert", [(place, words_of(memory, self._ns)) for place, memory in shown])
 
-    def _unword(self, rows: Sequence[tuple[int, str]]) -> None:
+    def _unword(self, rows: Sequence[tuple[int | None, str]]) -> None:
         """Remove rows from the full text; FTS5 needs exactly the terms that were inserted."""
         stored = [(place, memory_rows.memory_of(record, 0, None, None)) for place, record in rows]
-        worded = [(place, words_of(memory, self._ns)) for place, memory in stored]
-        self._session.many("words.delete", worded)
-        for place, terms in worded:
-            self._reworded[place] = (self._reworded.get(place, (terms, ""))[0], "")
+        self._session.many("words.delete", [(place, words_of(memory, self._ns)) for place, memory in stored])
 
     def _clear_words(self) -> None:
         for rows in self._session.blocks("clear.words", {"ns": self._ns}, _ROWS_AT_ONCE):
             self._unword(rows)
         self._session.run("words.optimize")  # otherwise removed terms stay in the index segments
-
-    def committed(self) -> None:
-        """See `storage.sql.writing.WriteTx.committed`."""
-        super().committed()
-        if self._unfed:
-            self._words.forget(self._ns)
-        elif self.seq != self._began.seq:
-            self._words.advance(self._began, replace(self._began, seq=self.seq, head=self._newest_head), self._reworded)
 
     # ---- erasure ----
 
