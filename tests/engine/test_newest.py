@@ -107,18 +107,17 @@ def test_of_several_possible_updates_the_better_answer_comes_first(table, better
 
 def test_a_possible_update_does_not_bring_what_is_surely_outdated_before_what_outdates_it(table):
     model, again, last = table.options["relation_model"], "Initech hired her", "Umbrella hired her"
-    table.near(OLD, ASKED, 0.8)
-    table.near(last, ASKED, 0.5)
-    table.near(again, ASKED, 0.4)
-    for older, newer, conflict in ((OLD, again, 0.4), (again, last, 0.99)):
+    for text, score in ((OLD, 0.8), (again, 0.5), (last, 0.4)):
+        table.near(text, ASKED, score)
+    for older, newer, conflict, near in ((OLD, again, 0.4, 0.6), (OLD, last, 0.4, 0.6), (again, last, 0.95, 0.9)):
         model.declare(older, newer, conflict=conflict)
-        table.near(older, newer, Case().similarity)
+        table.near(older, newer, near)
     for text in (OLD, again, last):
         table.clock.advance(hours=3)
-        table.store.remember(text, kind="fact")
-    found = [hit.memory.content for hit in answers(table)]
-    assert found.index(again) < found.index(OLD)
-    assert found.index(last) < found.index(again)
+        table.store.remember(text)
+    assert len(links(table)) == 2
+    assert [{item.excerpt_a, item.excerpt_b} for item in table.store.conflicts()] == [{again, last}]
+    assert [hit.memory.content for hit in answers(table)] == [last, again, OLD]
 
 
 @pytest.mark.parametrize(
