@@ -93,10 +93,7 @@ class WithHeads:
         bounds = self._model.bounds(risk)
         if self._heads is None:
             return bounds
-        fold, mark = (
-            Head(tuple(head["weights"]), head["bias"], **head["least"][risk], cues=packaged_cues())
-            for head in (self._heads[act] for act in ACTS)
-        )
+        fold, mark = (Head.of(self._heads[act], risk, packaged_cues()) for act in ACTS)
         return replace(bounds, fold=fold, mark=mark)
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:

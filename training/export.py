@@ -67,7 +67,8 @@ def main() -> None:
     export(from_pairs(torch.load(args.run / "averaged.pt")), rows_of(reader), path)
     pairs, stream = calibration_pairs(), stream_pairs(cases("calibrate"))
     settings = fit((pairs, measured(path, reader, pairs)), (stream, measured(path, reader, stream)))
-    settings |= {"pieces": extra}
+    known = json.loads((WEIGHTS / "relation.json").read_text(encoding="utf-8"))
+    settings |= {"multilingual": known["multilingual"], "pieces": extra}
     (args.out / "relation.json").write_text(json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
     pin(RUNTIME, WEIGHTS_SHA256=path, CARD_SHA256=args.out / "relation.json", FITTED_SHA256=fitted(settings))
     print(json.dumps({name: value for name, value in settings.items() if name != "pieces"}, indent=1))
@@ -98,7 +99,36 @@ Measured: TypeAlias = tuple[Sequence[Pair], NDArray[np.float64]]
 
 
 def fit(near: Measured, stream: Measured) -> dict[str, object]:
-    """Scale and bias of the logits by maximum likelihood on near misses, then the thresholds of each risk.
+    """Scale and bias of the logits, then the thresholds of each risk."""
+    (pairs, logits), (others, raw) = near, stream
+    scale, bias = calibration(near)
+    shares, streamed = (_shares(given * scale + bias) for given in (logits, raw))
+    bounds: dict[str, dict[str, float]] = {}
+    told: dict[str, object] = {}
+    for risk, most in RISKS.items():
+        bounds[risk], measured_near = thresholds(pairs, shares, most)
+        there, measured_stream = thresholds(others, streamed, STREAM_RISKS[risk])
+        bounds[risk] = {act: max(value, there[act]) for act, value in bounds[risk].items()} | WORDS
+        told[risk] = {"near_misses": measured_near, "same_subject": measured_stream}
+    return {
+        "scale": scale,
+        "bias": bias,
+        "bounds": bounds,
+        "calibration": {
+            "pairs": {"near_misses": len(pairs), "same_subject": len(others)},
+            "confidence": CONFIDENCE,
+            "largest_error": {"near_misses": RISKS, "same_subject": STREAM_RISKS},
+            "measured": told,
+            "accuracy": round(
+                float(np.mean([LABELS[row.argmax()] in pair.labels for pair, row in zip(pairs, shares, strict=True)])),
+                4,
+            ),
+        },
+    }
+
+
+def calibration(near: Measured) -> tuple[float, list[float]]:
+    """Scale and bias of the logits by maximum likelihood on near misses.
 
     Each relation weighs the same in the fit, however many pairs of it the material happens to give:
     nobody knows what a store will be told, so no relation is expected before another.
@@ -113,44 +143,22 @@ def fit(near: Measured, stream: Measured) -> dict[str, object]:
     shift = torch.zeros(4, requires_grad=True)
     optimiser = torch.optim.LBFGS([scale, shift], max_iter=200)
 
-    def adjusted(raw: torch.Tensor) -> torch.Tensor:
-        # Refines and generalises share a bias: the swapped pair must have the mirrored opinion.
-        return raw * scale + shift[[0, 1, 1, 2, 3]]
-
     def closure() -> torch.Tensor:
         optimiser.zero_grad()
-        shares = adjusted(given).log_softmax(1)
+        # Refines and generalises share a bias: the swapped pair must have the mirrored opinion.
+        shares = (given * scale + shift[[0, 1, 1, 2, 3]]).log_softmax(1)
         loss = -(weights * (shares + targets.clamp(min=1e-9).log()).logsumexp(1)).sum()
         loss.backward()
         return loss
 
     optimiser.step(closure)
-    shares = adjusted(given).softmax(1).detach().numpy().round(4)
-    others, raw = stream
-    streamed = adjusted(torch.tensor(raw, dtype=torch.float32)).softmax(1).detach().numpy().round(4)
-    bounds: dict[str, dict[str, float]] = {}
-    told: dict[str, object] = {}
-    for risk, most in RISKS.items():
-        bounds[risk], measured_near = thresholds(pairs, shares, most)
-        there, measured_stream = thresholds(others, streamed, STREAM_RISKS[risk])
-        bounds[risk] = {act: max(value, there[act]) for act, value in bounds[risk].items()} | WORDS
-        told[risk] = {"near_misses": measured_near, "same_subject": measured_stream}
     bias = [round(float(value), 4) for value in shift.detach()[[0, 1, 1, 2, 3]]]
-    return {
-        "scale": round(float(scale), 4),
-        "bias": bias,
-        "bounds": bounds,
-        "calibration": {
-            "pairs": {"near_misses": len(pairs), "same_subject": len(others)},
-            "confidence": CONFIDENCE,
-            "largest_error": {"near_misses": RISKS, "same_subject": STREAM_RISKS},
-            "measured": told,
-            "accuracy": round(
-                float(np.mean([LABELS[row.argmax()] in pair.labels for pair, row in zip(pairs, shares, strict=True)])),
-                4,
-            ),
-        },
-    }
+    return round(float(scale), 4), bias
+
+
+def _shares(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray((powers / powers.sum(axis=1, keepdims=True)).round(4))
 
 
 def thresholds(

@@ -262,7 +262,7 @@ def _listing(item: Listed) -> Listing:
 
 
 def _shares(told: Opinion) -> list[list[float]]:
-    twice = (told.listed, told.alone) if isinstance(told, ReadTwice) else ()
+    twice = (told.first, told.second) if isinstance(told, ReadTwice) else ()
     return [[one.of(label) for label in LABELS] for one in (told, *twice)]
 
 
@@ -270,7 +270,7 @@ def _opinion(shares: list[list[float]] | None) -> Opinion | None:
     if shares is None:
         return None
     told, *twice = (Opinion(*one) for one in shares)
-    return ReadTwice(*shares[0], listed=twice[0], alone=twice[1]) if twice else told
+    return ReadTwice(*shares[0], first=twice[0], second=twice[1]) if twice else told
 
 
 def cases_of(act: Act, items: Iterable[Listed], known: Opinions) -> list[Case]:
@@ -327,8 +327,21 @@ def made(act: Act, cases: Mapping[str, Sequence[Case]]) -> dict[str, object]:
     }
     for name, (some, choices) in measured.items():
         report(act, name, some, choices, least["balanced"])
-    weights, bias = fitted([case for name in ("alone", "fit") for case in cases[name]])
-    return {"weights": [round(float(item), 5) for item in weights], "bias": round(bias, 5), "least": least}
+    whole, others = by_language([case for name in ("alone", "fit") for case in cases[name]])
+    return {**plain_of(*whole), "elsewhere": plain_of(*others), "least": least}
+
+
+def plain_of(weights: Numbers, bias: float) -> dict[str, object]:
+    """Weights and bias as they stand in the card."""
+    return {"weights": [round(float(item), 5) for item in weights], "bias": round(bias, 5)}
+
+
+def by_language(cases: Sequence[Case]) -> tuple[tuple[Numbers, float], tuple[Numbers, float]]:
+    """The head for English, fitted on all languages, and that for the others, fitted on them alone.
+
+    On *select* the first is better in English than one of English alone, and worse elsewhere than one without English.
+    """
+    return fitted(cases), fitted([case for case in cases if not case.english])
 
 
 def fitted(cases: Sequence[Case]) -> tuple[Numbers, float]:
@@ -357,10 +370,13 @@ def left_out(cases: Mapping[str, Sequence[Case]]) -> dict[str, list[Chosen]]:
     """What a head that has not seen the author chooses in each case, by store."""
     fit = [case for name in ("alone", "fit") for case in cases[name]]
     heads = {
-        author: fitted([case for case in fit if case.author != author])
+        author: by_language([case for case in fit if case.author != author])
         for author in sorted({case.author for case in fit})
     }
-    return {name: [chosen_in(case, *heads[case.author]) for case in some] for name, some in cases.items()}
+    return {
+        name: [chosen_in(case, *heads[case.author][0 if case.english else 1]) for case in some]
+        for name, some in cases.items()
+    }
 
 
 def chosen_in(case: Case, weights: Numbers, bias: float) -> Chosen:

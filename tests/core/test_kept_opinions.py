@@ -24,7 +24,7 @@ shares = st.tuples(*[st.integers(0, 10_000)] * 5)
 alone = st.builds(lambda numbers: said(*numbers), shares)
 twice = st.builds(
     lambda mean, one, other: ReadTwice(
-        **{name: getattr(mean, name) for name in NAMES}, model="m", listed=one, alone=other
+        **{name: getattr(mean, name) for name in NAMES}, model="m", first=one, second=other
     ),
     alone,
     alone,

@@ -309,4 +309,13 @@ def test_of_two_memories_in_the_same_words_the_one_of_its_own_kind_is_confirmed(
 
 def test_a_head_without_as_many_weights_is_a_mistake():
     with pytest.raises(ValueError, match="shorter|longer"):
-        Head((1.0,), 0.0, 0.5, 0.5).probability((1.0, 2.0))
+        Head((1.0,), 0.0, 0.5, 0.5).probability("Tea.", (1.0, 2.0))
+
+
+def test_a_head_has_weights_of_its_own_for_other_languages_if_its_card_says_so():
+    card = {"weights": [1.0], "bias": 0.0, "least": {"balanced": {"english": 0.7, "other": 0.6}}}
+    both = Head.of({**card, "elsewhere": {"weights": [-1.0], "bias": -1.0}}, "balanced", None)
+    texts = ("The rent is 900 euros.", "Die Miete ist nun 900 Euro.")
+    assert [both.probability(text, (2.0,)) for text in texts] == [0.8808, 0.0474]
+    assert [Head.of(card, "balanced", None).probability(text, (2.0,)) for text in texts] == [0.8808, 0.8808]
+    assert [both.least(text) for text in texts] == [0.7, 0.6]

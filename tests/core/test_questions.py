@@ -11,7 +11,7 @@ import pytest
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.compare import LONG_TEXT
 from wellkept.core.judging.evidence import Evidence, Moment
-from wellkept.core.judging.what_to_ask import ALIKE_ASKED, ASK_AT, NEAREST_ASKED, questions
+from wellkept.core.judging.what_to_ask import ALIKE_ASKED, NEAREST_ASKED, asked_from, questions
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, Memory, NewMemory
 
@@ -87,7 +87,10 @@ LEFT_OUT: dict[str, tuple[Memory, float | None, NewMemory | None]] = {
     "archived": (stored(status="archived"), 0.9, None),
     "expired": (stored(expires_at=NOW - timedelta(seconds=1)), 0.9, None),
     "another agent": (stored(agent="ana"), 0.9, NewMemory(content=NEW, kind="fact", agent="bo")),
-    "too far away": (stored(), ASK_AT - 0.001, None),
+    "too far away": (stored(), asked_from(NEW) - 0.001, None),
+    "in another language, and less than nothing in common": (
+        stored(content="Die Miete beträgt 900 Euro."), -0.001, NewMemory(content="办公室搬到了北京。", kind="fact"),
+    ),
     "no cosine": (stored(), None, None),
 }  # fmt: skip
 
@@ -101,7 +104,10 @@ def test_a_pair_that_is_decided_or_out_of_reach_is_not_asked_about(
 
 
 ASKED: dict[str, tuple[Memory, float, NewMemory | None]] = {
-    "just near enough": (stored(), ASK_AT, None),
+    "just near enough": (stored(), asked_from(NEW), None),
+    "in another language at any similarity": (
+        stored(content="我们的办公室在上海。"), 0.0, NewMemory(content="办公室搬到了北京。", kind="fact"),
+    ),
     "a word more": (stored(content=f"{OPEN} today"), 1.0, None),
     "a number elsewhere": (
         stored(content="The retry limit is 3 for uploads"), 0.7,

@@ -24,7 +24,12 @@ from wellkept.models.onnx import session
 from wellkept.models.tokenizer.lists import fed
 
 ROOT = Path(__file__).parents[2]
-FILES = {"embedder": minilm._packaged(), "relation": relation._packaged() / "relation.onnx"}
+PACKAGED = relation._packaged()
+FILES = {
+    "embedder": minilm._packaged(),
+    "relation": PACKAGED / "relation.onnx",
+    "multilingual": PACKAGED / "multilingual.onnx",
+}
 LARGEST_PRODUCTS = 2 * 255 * 63
 """Of two bytes with two weights: what a kernel without VNNI adds up in 16 bits."""
 
@@ -59,7 +64,9 @@ def _rows(which: str) -> list[dict[str, NDArray[np.int64]]]:
     if which == "embedder":
         windows = [window for text in TEXTS for window in minilm._windows(text)]
         return [{"pieces": np.array([window])} for window in windows]
-    reader = relation._load(FILES[which].parent, os.getpid())._reader
+    english, process = which == "relation", os.getpid()
+    network = relation._load(PACKAGED, process)._english if english else relation._multilingual(PACKAGED, process)
+    reader = network.reader
     reads = [reader.read(text) for text in TEXTS]
     return [fed(reader.row(new, reads[at + 1 : at + 4])) for at, new in enumerate(reads[:-1])]
 
@@ -93,12 +100,13 @@ def test_no_weight_is_wide_enough_to_saturate(products: list[Any]) -> None:
         assert np.abs(weights.astype(np.int64)).max() <= 63
 
 
-def test_the_attention_of_the_relation_model_adds_whole_numbers_that_single_precision_holds() -> None:
+@pytest.mark.parametrize("network", ["relation", "multilingual"])
+def test_the_attention_of_the_relation_model_adds_whole_numbers_that_single_precision_holds(network: str) -> None:
     """Then the order in which a processor adds changes nothing."""
-    model = onnx.load(FILES["relation"])
+    model = onnx.load(FILES[network])
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     count = 0
-    for node, given in _given("relation", model, "MatMul"):
+    for node, given in _given(network, model, "MatMul"):
         a, b = (given[name] if name in given else constants[name] for name in node.input)
         if a.dtype != np.float32:
             continue  # in double precision, which is rounded afterwards

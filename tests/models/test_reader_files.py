@@ -108,7 +108,7 @@ def test_the_mean_of_two_readers_has_half_of_each(reader: Any) -> None:
 
 def test_the_other_reader_counts_beside_each_of_two_readings(reader: Any) -> None:
     listed, alone = Opinion(1, 0, 0, 0, 0), Opinion(0.6, 0, 0, 0.4, 0)
-    twice = ReadTwice(0.8, 0, 0, 0.2, 0, listed=listed, alone=alone)
+    twice = ReadTwice(0.8, 0, 0, 0.2, 0, first=listed, second=alone)
     told = reader("mean").mean_of(twice, Opinion(0, 0, 0, 1, 0))
-    assert (told.same, told.listed.same, told.alone.same) == (0.4, 0.5, 0.3)
-    assert (told.conflict, told.listed.conflict, told.alone.conflict) == (0.6, 0.5, 0.7)
+    assert (told.same, told.first.same, told.second.same) == (0.4, 0.5, 0.3)
+    assert (told.conflict, told.first.conflict, told.second.conflict) == (0.6, 0.5, 0.7)

@@ -6,6 +6,7 @@ No particular probability stands here: the golden set in `tests/golden` shows th
 from __future__ import annotations
 
 import importlib
+import os
 import random
 import shutil
 import subprocess
@@ -141,7 +142,7 @@ def test_the_id_names_what_the_card_adds_to_an_opinion(model: PackagedRelationMo
     card = relation._settings(relation._packaged())
     assert model.id.endswith(f"/{relation.fitted(card)[:8]}")
     named = {part for part in card if relation.fitted({**card, part: []}) != relation.fitted(card)}
-    assert named == {"scale", "bias", "pieces"}
+    assert named == {"scale", "bias", "pieces", "multilingual"}
 
 
 def test_blatant_pairs_stand_in_the_right_order(model: PackagedRelationModel) -> None:
@@ -198,9 +199,44 @@ def test_what_is_not_clearly_distinct_is_read_again_alone(model: PackagedRelatio
     assert told[0] is not None
     assert told[-1] is not None
     assert isinstance(told[0], ReadTwice)
-    assert all(one.conflict > one.distinct for one in (told[0], told[0].listed, told[0].alone))
+    assert all(one.conflict > one.distinct for one in (told[0], told[0].first, told[0].second))
     assert type(told[-1]) is Opinion
     assert told[-1].distinct > told[-1].conflict
+
+
+def test_what_is_not_english_is_read_by_both_networks(model: PackagedRelationModel) -> None:
+    older = ("Das Treffen ist am Montag.", "Tea is at four.")
+    [told] = model.read_lists([("Das Treffen wurde auf Dienstag verschoben.", older)])
+    loaded = relation._load(relation._packaged(), os.getpid())
+    of_english = loaded._english.listed("Das Treffen wurde auf Dienstag verschoben.", older)
+    for text, opinion in zip(older, told, strict=True):
+        assert isinstance(opinion, ReadTwice)
+        assert opinion.first == loaded._opinion(loaded._english.calibrated(of_english[text]))
+        assert opinion.first != opinion.second
+
+
+def test_beside_an_english_text_only_the_older_texts_in_other_languages_are_read_again(
+    model: PackagedRelationModel,
+) -> None:
+    older = ("Tea is at four.", "Das Treffen ist am Montag.", "The bakery sells bread.")
+    [told] = model.read_lists([("The meeting moved to Tuesday.", older)])
+    assert [isinstance(opinion, ReadTwice) for opinion in told] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("old", "same", "update"),
+    [
+        ("房租每月三千元。", "每个月的房租为三千元。", "从五月起房租涨到四千元。"),
+        ("家賃は月に三万円です。", "毎月の家賃は三万円だ。", "五月から家賃は四万円になった。"),
+    ],
+)
+def test_a_script_that_the_network_for_english_cannot_spell_is_judged(
+    model: PackagedRelationModel, old: str, same: str, update: str
+) -> None:
+    [[repeat], [change]] = model.read_lists([(same, [old]), (update, [old])])
+    assert repeat and change
+    assert repeat.repeats > max(repeat.conflict, repeat.distinct)
+    assert change.conflict > repeat.conflict
 
 
 @pytest.mark.parametrize("text", ["", "!!! ???", "𓀀𓀁𓀂 𓁐𓁑", "word " * 300, "\ud800"])
@@ -264,8 +300,8 @@ def test_the_names_of_frame_pieces_are_words_like_any_other(model: PackagedRelat
     """A memory cannot end its own text and begin the other's."""
     plain, forged = model._folder, "The office is in Berlin. [SEP] The office is in Berlin."
     assert plain is None
-    reader = relation._load(relation._packaged(), 0)._reader
-    assert reader._end not in reader.read(forged).pieces
+    for network in (relation._load(relation._packaged(), 0)._english, relation._multilingual(relation._packaged(), 0)):
+        assert network.reader._end not in network.reader.read(forged).pieces
 
 
 def test_no_pairs_and_no_lists_cost_nothing() -> None:
@@ -285,6 +321,7 @@ def copied(tmp_path: Path) -> Iterator[Path]:
         folder,
     )
     yield folder
+    relation._load_multilingual.cache_clear()
     relation._settings.cache_clear()
     relation._checked.cache_clear()
 
@@ -320,6 +357,25 @@ def test_a_damaged_file_is_named_and_nothing_is_judged_by_it(
     found = load_relation_model("auto")
     assert (found is not None) == (name == "relation.onnx" and harm is not Path.unlink)
     assert_rules_alone()
+
+
+@pytest.mark.parametrize("name", ["multilingual.onnx", "multilingual-pieces.json.gz"])
+@pytest.mark.parametrize("harm", [flip, cut], ids=["one bit", "cut short"])
+def test_damage_to_the_network_for_other_languages_is_an_outage_for_their_texts_only(
+    copied: Path, monkeypatch: pytest.MonkeyPatch, name: str, harm: Callable[[Path], None]
+) -> None:
+    """I7: nothing is lost, and the result says what was not asked."""
+    harm(copied / name)
+    with pytest.raises(ModelUnavailable) as failure:
+        PackagedRelationModel(copied).check()
+    assert str(copied / name) in str(failure.value)
+    assert "Reinstall wellkept" in str(failure.value)
+    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    german = ("Das Büro ist in Berlin.", "Das Büro befindet sich in Berlin.")
+    with wellkept.open("memory:", embedder=FakeEmbedder({german: 0.97, PAIRS[0]: 0.97})) as store:
+        told = [store.remember(text, kind="lesson") for text in (*german, *PAIRS[0])]
+    assert [result.outcome for result in told] == ["created", "created", "created", "restated"]
+    assert [result.degraded for result in told] == [(), ("relation",), (), ()]
 
 
 def assert_rules_alone() -> None:

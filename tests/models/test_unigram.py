@@ -1,26 +1,14 @@
-"""The tokeniser of the multilingual reader in training: the pieces with the largest sum, their places and words."""
+"""The tokeniser of the network for other languages: the pieces with the largest sum, their places and words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from wellkept.models.tokenizer.unigram import FRAME, Unigram
+
 UNKNOWN = 3
-PIECES = {"▁tea": 4, "▁": 5, "cup": 6, "!": 7, "▁teacup": 8, "犬": 9, "を": 10}
-SCORES = [0.0, 0.0, 0.0, 0.0, -5.0, -3.0, -6.0, -4.0, -20.0, -7.0, -7.0]
-
-
-@pytest.fixture
-def tokenizer() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT))
-        unigram = import_module("training.multilingual.unigram")
-        yield unigram.Unigram({**unigram.FRAME, **PIECES}, SCORES)
+PIECES = (*FRAME, "▁tea", "▁", "cup", "!", "▁teacup", "犬", "を")
+TOKENIZER = Unigram(PIECES, [0.0, 0.0, 0.0, 0.0, -5.0, -3.0, -6.0, -4.0, -20.0, -7.0, -7.0])
 
 
 @pytest.mark.parametrize(
@@ -31,14 +19,15 @@ def tokenizer() -> Iterator[Any]:
         ("tea ß", [4, 5, UNKNOWN], [(0, 3), (4, 4), (4, 5)], [0, 1, 1]),
         ("犬を", [5, 9, 10], [(0, 0), (0, 1), (1, 2)], [0, 1, 2]),  # without spaces each piece is a word
         (" \n", [], [], []),
+        ("[SEP]", [5, *[UNKNOWN] * 5], [(0, 0), *[(at, at + 1) for at in range(5)]], [0, 1, 2, 2, 2, 3]),
     ],
 )
 def test_a_text_is_cut_into_the_pieces_with_the_largest_sum(
-    tokenizer: Any, text: str, ids: list[int], offsets: list[tuple[int, int]], words: list[int]
+    text: str, ids: list[int], offsets: list[tuple[int, int]], words: list[int]
 ) -> None:
-    told = tokenizer.encode(text)
+    told = TOKENIZER.encode(text)
     assert (told.ids, told.offsets, told.word_ids) == (ids, offsets, words)
 
 
-def test_a_word_without_end_is_read_in_parts(tokenizer: Any) -> None:
-    assert len(tokenizer.encode("x" * 100_000).ids) >= 100_000
+def test_a_word_without_end_is_read_in_parts() -> None:
+    assert len(TOKENIZER.encode("x" * 100_000).ids) >= 100_000

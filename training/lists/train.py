@@ -26,13 +26,13 @@ from training.lists.disguise import MASK, Names, hidden
 from training.lists.material import Lists, of_authors
 from training.lists.model import Batch, batch_of, from_pairs
 from training.material import Case, Frame, cases, frames
-from training.multilingual.unigram import tokenizer_of
 from training.running import BFLOAT16, Running
 from training.stories import TRAINING, Story, stories
 from training.train import targets_of
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.tokenizer.lists import ListReader, ListRow, in_rows
 from wellkept.models.tokenizer.pairs import LABELS, MIRROR
+from wellkept.models.tokenizer.unigram import Unigram
 from wellkept.models.tokenizer.wordpiece import Tokenizer
 
 Told = TypeVar("Told", Case, Frame, Story)
@@ -77,7 +77,7 @@ def _arguments() -> argparse.Namespace:
 def reader_of(run: Path, vocabulary: Path | None) -> ListReader:
     """The reader with the vocabulary of a run: pieces of its own, or MiniLM's and those that were added."""
     if vocabulary is None:
-        return ListReader(tokenizer_of(run))
+        return ListReader(Unigram(*json.loads((run / "pieces.json").read_text(encoding="utf-8"))))
     known = vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     pieces = {piece: place for place, piece in enumerate(known)}
     extra = json.loads((run / "added.json").read_text(encoding="utf-8"))

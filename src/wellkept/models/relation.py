@@ -2,10 +2,11 @@
 
 It is used only for the few texts that rules leave open. A new text is read with all its candidates in one row. A
 candidate that is not clearly *distinct* is read once more, alone and in the other order, because a text that sounds
-like a repetition is easily taken for one of the nearest candidate. A pair alone is read in both orders, so that the
-swapped pair has the mirrored opinion. Opinions are identical on every processor and in any batch: products are integer
-products, each row is scaled separately, and logits and probabilities are rounded to 4 decimals. Training, data and
-limits: `weights/RELATION.md`.
+like a repetition is easily taken for one of the nearest candidate. What is not English is read once more by a network
+that has learnt a hundred languages; it is loaded with the first such text. A pair alone is read in both orders, so that
+the swapped pair has the mirrored opinion. Opinions are identical on every processor and in any batch: products are
+integer products, each row is scaled separately, and logits and probabilities are rounded to 4 decimals. Training, data
+and limits: `weights/RELATION.md`.
 """
 
 from __future__ import annotations
@@ -21,29 +22,35 @@ from typing import TYPE_CHECKING, Any
 
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import missing, owner, session, verified_bytes
+from wellkept.models.tokenizer.data_files import unpacked
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
 if TYPE_CHECKING:
     from wellkept.core.judging.risk_bounds import Bounds
-    from wellkept.models.relation_reading import LoadedModel
+    from wellkept.models.relation_reading import LoadedModel, Network
 
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
-CARD_SHA256 = "7821ebdd521882595efe10bd144f85f436e6422ffcf015590ca96e8fefebc241"
-FITTED_SHA256 = "a0179d169e0f3b3837c56090a6e0892fbbc4747ceafbb1484d4e91ad0f0ccdfa"
+MULTILINGUAL_SHA256 = "0541a30ed4bfb93169015d093ca948bb26b512ccd4a1aeea07097d17c6711875"
+PIECES_SHA256 = "2d5c8bae2183c521bdc88b808726d8820bc879eaff25b503102967948ef43210"
+"""Of the network for other languages, and of its pieces."""
+CARD_SHA256 = "efab04a22975da7a76a709d1a5a9dedd8613232f08ccbd7737c462d955a19288"
+FITTED_SHA256 = "c601067e59d8c143ebfed4e4855d5f7965dcf7507ecb923abb369019b5fbe44f"
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
 _REINSTALL = "Reinstall wellkept"
 _WHAT = "the weights of the relation model"
+_NETWORKS = {"relation.onnx": WEIGHTS_SHA256, "multilingual.onnx": MULTILINGUAL_SHA256}
+_PIECES = "multilingual-pieces.json.gz"
 
 
 class PackagedRelationModel:
     """The relation model that ships with Wellkept; loads on first use, safe between threads.
 
     Args:
-        folder: Folder of `relation.onnx` and `relation.json`; by default the packaged `weights`. The sha256 of both
-            files is checked when they are loaded.
+        folder: Folder of `relation.onnx`, `multilingual.onnx`, its pieces and `relation.json`; by default the packaged
+            `weights`. The sha256 of each file is checked when it is loaded.
 
     Example:
         >>> model = PackagedRelationModel()
@@ -52,7 +59,7 @@ class PackagedRelationModel:
         True
     """
 
-    id = f"relation@{WEIGHTS_SHA256[:8]}/{FITTED_SHA256[:8]}"
+    id = f"relation@{WEIGHTS_SHA256[:8]}+{MULTILINGUAL_SHA256[:8]}/{FITTED_SHA256[:8]}"
     """Names of the card only what changes an opinion: bounds and heads are applied to opinions, also to kept ones."""
     defers = False
     repeatable = True
@@ -70,7 +77,7 @@ class PackagedRelationModel:
         _checked(self._folder or _packaged())
 
     def find(self) -> None:
-        """Check that the package and the files are there; the weights, 25 MB, are not read.
+        """Check that the package and the files are there; the weights, 62 MB, are not read.
 
         Raises:
             ModelUnavailable: A package or file is missing, or the settings are damaged.
@@ -79,8 +86,9 @@ class PackagedRelationModel:
             raise missing("onnxruntime", what="the relation model", todo="Install it with `pip install onnxruntime`")
         folder = self._folder or _packaged()
         _settings(folder)
-        if not _weights(folder).is_file():
-            raise ModelUnavailable(f"{_WHAT} are missing", where=str(_weights(folder)), todo=_REINSTALL)
+        for name in (*_NETWORKS, _PIECES):
+            if not (folder / name).is_file():
+                raise ModelUnavailable(f"{_WHAT} are missing", where=str(folder / name), todo=_REINSTALL)
 
     def bounds(self, risk: Risk) -> Bounds:
         """Least probability per action that keeps the error rate under the bound of this risk."""
@@ -124,13 +132,40 @@ _LOADING = threading.Lock()
 
 
 @lru_cache(maxsize=2)
-def _load(folder: Path, _process: int) -> LoadedModel:
-    from wellkept.models.relation_reading import LoadedModel
+def _load(folder: Path, process: int) -> LoadedModel:
+    from wellkept.models.relation_reading import LoadedModel, Network
+    from wellkept.models.tokenizer.lists import ListReader
+    from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 
-    settings, blob = _settings(folder), _verified(folder)
+    settings, pieces = _settings(folder), minilm_pieces()
+    for piece in settings["pieces"]:
+        pieces[piece] = len(pieces)
+    reader, running = ListReader(Tokenizer(pieces)), _session(folder, "relation.onnx")
+    english = Network(reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE)
+    return LoadedModel(english, lambda: _multilingual(folder, process), model=PackagedRelationModel.id)
+
+
+def _multilingual(folder: Path, process: int) -> Network:
+    with _LOADING:
+        return _load_multilingual(folder, process)
+
+
+@lru_cache(maxsize=2)
+def _load_multilingual(folder: Path, _process: int) -> Network:
+    from wellkept.models.relation_reading import Network
+    from wellkept.models.tokenizer.lists import ListReader
+    from wellkept.models.tokenizer.unigram import Unigram
+
+    settings = _settings(folder)["multilingual"]
+    reader = ListReader(Unigram(*json.loads(unpacked(folder / _PIECES, PIECES_SHA256))))
+    running = _session(folder, "multilingual.onnx")
+    return Network(reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE)
+
+
+def _session(folder: Path, name: str) -> Any:
     # Several threads on one short row wait for each other, at 10 to 20 % more CPU; many lists are read side by side.
-    running = session(blob, what=_WHAT, where=_weights(folder), todo=_REINSTALL, exact=True, threads=1)
-    return LoadedModel(running, settings, model=PackagedRelationModel.id, unreadable=UNREADABLE_SHARE)
+    blob = _verified(folder, name)
+    return session(blob, what=_WHAT, where=folder / name, todo=_REINSTALL, exact=True, threads=1)
 
 
 @lru_cache(maxsize=4)
@@ -143,7 +178,7 @@ def _settings(folder: Path) -> Mapping[str, Any]:
 
 def fitted(settings: Mapping[str, Any]) -> str:
     """The sha256 of the settings that change an opinion: the calibration of the logits, and the added pieces."""
-    told = json.dumps([settings[name] for name in ("scale", "bias", "pieces")])
+    told = json.dumps([settings[name] for name in ("scale", "bias", "pieces", "multilingual")])
     return hashlib.sha256(told.encode()).hexdigest()
 
 
@@ -155,25 +190,20 @@ def _bounds(folder: Path, risk: Risk) -> Bounds:
 
     settings = _settings(folder)
     cues = ChangeCues.of(settings["cues"])
-    heads = {
-        act: Head(tuple(head["weights"]), head["bias"], **head["least"][risk], cues=cues)
-        for act, head in settings.get("heads", {}).items()
-    }
+    heads = {act: Head.of(head, risk, cues) for act, head in settings.get("heads", {}).items()}
     return Bounds(**settings["bounds"][risk], fold=heads.get("fold"), mark=heads.get("mark"))
 
 
 @lru_cache(maxsize=4)
 def _checked(folder: Path) -> None:
-    _verified(folder)
+    for name in _NETWORKS:
+        _verified(folder, name)
+    unpacked(folder / _PIECES, PIECES_SHA256)
     _settings(folder)
 
 
-def _verified(folder: Path) -> bytes:
-    return verified_bytes(_weights(folder), WEIGHTS_SHA256, what=_WHAT, todo=_REINSTALL)
-
-
-def _weights(folder: Path) -> Path:
-    return folder / "relation.onnx"
+def _verified(folder: Path, name: str) -> bytes:
+    return verified_bytes(folder / name, _NETWORKS[name], what=_WHAT, todo=_REINSTALL)
 
 
 def _packaged() -> Path:

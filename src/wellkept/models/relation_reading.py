@@ -1,20 +1,21 @@
-"""The packaged relation model, loaded: tokenizer and session; only what asks it imports this module."""
+"""The packaged relation model, loaded: its networks, and the opinion from their readings."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.judging.list_head import ReadTwice
+from wellkept.core.reading.language_detection import is_english
 from wellkept.models.onnx import first_output
 from wellkept.models.tokenizer.lists import LONGEST_PAIR, ListReader, ListRow, fed, in_rows
 from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, FRAME_PIECES, LABELS, MIRROR, Read, logits_of, shares
-from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 from wellkept.types import Opinion
 
 Logits: TypeAlias = NDArray[np.float64]
@@ -22,26 +23,79 @@ _Told = TypeVar("_Told")
 _READERS = min(4, os.cpu_count() or 1)
 
 
-class LoadedModel:
-    """A loaded tokenizer, session and settings.
+@dataclass(frozen=True)
+class Network:
+    """A network with its tokeniser.
 
-    Args:
-        running: The session of the verified weights.
-        settings: The verified settings.
-        model: Id of the model, for its opinions.
-        unreadable: Share of unknown letters above which a text gets no opinion.
+    Attributes:
+        reader: Makes its rows.
+        session: The session of the verified weights.
+        scale / bias: Calibration of the logits, the same for all relations / for each one.
+        unreadable: Share of unknown letters above which a text is not read.
     """
 
-    def __init__(self, running: Any, settings: Mapping[str, Any], *, model: str, unreadable: float) -> None:
-        pieces = minilm_pieces()
-        for piece in settings["pieces"]:
-            pieces[piece] = len(pieces)
-        self._reader = ListReader(Tokenizer(pieces))
-        self._session = running
-        self._scale = np.asarray(settings["scale"], dtype=np.float64)
-        self._bias = np.asarray(settings["bias"], dtype=np.float64)
+    reader: ListReader
+    session: Any
+    scale: float
+    bias: Sequence[float]
+    unreadable: float
+
+    def listed(self, new: str, texts: Sequence[str]) -> dict[str, Logits]:
+        """The logits of how a new text relates to each of the texts, read together; unreadable ones are left out."""
+        ours, older = self.legible(new), {text: read for text in texts if (read := self.legible(text))}
+        told: dict[str, Logits] = {}
+        if ours is None:
+            return told
+        legible = list(older)
+        for places in in_rows(ours, list(older.values())):
+            row = self.reader.row(ours, [older[legible[place]] for place in places])
+            for place, logits in zip(places, self._run(row), strict=True):
+                told[legible[place]] = logits[list(MIRROR)]
+        return told
+
+    def alone(self, old: str, new: str) -> Logits:
+        """The logits of a readable pair, the older text read in the place of the new one."""
+        return self._alone(self.reader.read(old), self.reader.read(new))
+
+    def paired(self, old: str, new: str) -> Logits | None:
+        """The logits of a pair, read in both orders; None if it is unreadable or too long."""
+        reads = {text: read for text in (old, new) if (read := self.legible(text))}
+        if not {old, new} <= reads.keys() or not _fits(reads[old], reads[new]):
+            return None
+        return logits_of(lambda one, other: self._alone(reads[one], reads[other]), old, new)
+
+    def calibrated(self, logits: Logits) -> Logits:
+        """The logits whose shares are probabilities."""
+        return np.asarray(logits * self.scale + np.asarray(self.bias, dtype=np.float64))
+
+    def legible(self, text: str) -> Read | None:
+        """The pieces of a text that can be read."""
+        read = self.reader.read(text)
+        return read if read.unknown <= self.unreadable else None
+
+    def _alone(self, first: Read, second: Read) -> Logits:
+        """The logits of how the second text relates to the first one, read in the place of the new text."""
+        logits: Logits = self._run(self.reader.row(first, [second]))[0]
+        return logits
+
+    def _run(self, row: ListRow) -> Logits:
+        """Logits of each candidate's relation, as if it were the newer text."""
+        logits = first_output(self.session, fed(row), what="the relation model")
+        return np.asarray(np.round(logits, 4), dtype=np.float64)
+
+
+class LoadedModel:
+    """Both networks: one reads every text that it can spell, the other texts that are not English.
+
+    Args:
+        english: The network for English, which reads other languages too, less well.
+        multilingual: Loads the network for other languages at its first use.
+        model: Id of the model, for its opinions.
+    """
+
+    def __init__(self, english: Network, multilingual: Callable[[], Network], *, model: str) -> None:
+        self._english, self._multilingual = english, multilingual
         self._name = model
-        self._unreadable = unreadable
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """The opinions on pairs."""
@@ -53,51 +107,41 @@ class LoadedModel:
 
     def opinion(self, old: str, new: str) -> Opinion | None:
         """The opinion on one pair."""
-        reads = {text: self._reader.read(text) for text in (old, new)}
-        if not all(self._is_legible(read) for read in reads.values()) or not _fits(reads[old], reads[new]):
-            return None
-        return self._opinion(logits_of(lambda one, other: self._alone(reads[one], reads[other]), old, new))
+        networks = [self._english] if is_english(old) and is_english(new) else [self._english, self._multilingual()]
+        told = [network.calibrated(logits) for network in networks if (logits := network.paired(old, new)) is not None]
+        return self._opinion(np.mean(told, axis=0)) if told else None
 
     def opinions(self, new: str, texts: Sequence[str]) -> list[Opinion | None]:
         """The opinions on the older texts of a list, in order."""
         # In one order the sums in the network are the same to the last digit.
-        older = {text: self._reader.read(text) for text in sorted(set(texts))}
-        told, ours = dict.fromkeys(older, None), self._reader.read(new)
-        legible = [text for text in older if self._is_legible(older[text])] if self._is_legible(ours) else []
-        for places in in_rows(ours, [older[text] for text in legible]):
-            row = self._reader.row(ours, [older[legible[place]] for place in places])
-            for place, logits in zip(places, self._run(row), strict=True):
-                told[legible[place]] = self._read_again(logits[list(MIRROR)], ours, older[legible[place]])
-        return [told[text] for text in texts]
+        older = sorted(set(texts))
+        told = self._english.listed(new, older)
+        others = older if not is_english(new) else [text for text in older if not is_english(text)]
+        again = self._multilingual().listed(new, others) if others else {}
+        found = {text: self._of_readings(new, text, told.get(text), again.get(text)) for text in older}
+        return [found[text] for text in texts]
 
-    def _read_again(self, listed: Logits, new: Read, old: Read) -> Opinion:
-        """The opinion on a candidate from its logits in the list: with a second reading unless clearly *distinct*."""
-        first = self._opinion(listed)
-        if shares(listed)[-1] >= CLEARLY_DISTINCT:
-            return first
-        alone = self._alone(old, new)
-        return ReadTwice(**self._told((listed + alone) / 2), listed=first, alone=self._opinion(alone))
+    def _of_readings(self, new: str, old: str, first: Logits | None, other: Logits | None) -> Opinion | None:
+        """The opinion on a candidate from its logits in the list, by the network for English and by the other one.
 
-    def _alone(self, first: Read, second: Read) -> Logits:
-        """The logits of how the second text relates to the first one, read in the place of the new text."""
-        logits: Logits = self._run(self._reader.row(first, [second]))[0]
-        return logits
+        What only the network for English has read is read again, alone, unless it is clearly *distinct*.
+        """
+        readings = [] if first is None else [self._english.calibrated(first)]
+        if other is not None:
+            readings.append(self._multilingual().calibrated(other))
+        elif first is not None and shares(first)[-1] < CLEARLY_DISTINCT:
+            readings.append(self._english.calibrated(self._english.alone(old, new)))
+        if len(readings) < 2:
+            return self._opinion(readings[0]) if readings else None
+        one, two = map(self._opinion, readings)
+        return ReadTwice(**self._told(np.mean(readings, axis=0)), first=one, second=two)
 
     def _opinion(self, logits: Logits) -> Opinion:
         return Opinion(**self._told(logits))
 
-    def _told(self, logits: Logits) -> dict[str, Any]:
-        told = shares(logits * self._scale + self._bias)
-        values: dict[str, Any] = {label: round(float(share), 4) for label, share in zip(LABELS, told, strict=True)}
-        return values | {"model": self._name}
-
-    def _is_legible(self, text: Read) -> bool:
-        return text.unknown <= self._unreadable
-
-    def _run(self, row: ListRow) -> Logits:
-        """Logits of each candidate's relation, as if it were the newer text."""
-        logits = first_output(self._session, fed(row), what="the relation model")
-        return np.asarray(np.round(logits, 4), dtype=np.float64)
+    def _told(self, logits: Logits) -> Mapping[str, Any]:
+        told = zip(LABELS, shares(logits), strict=True)
+        return {label: round(float(share), 4) for label, share in told} | {"model": self._name}
 
 
 def _fits(one: Read, other: Read) -> bool:

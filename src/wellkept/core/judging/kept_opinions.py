@@ -78,7 +78,7 @@ def opinions_in(reading: Reading, count: int) -> tuple[Opinion | None, ...] | No
 
 def _parts(opinion: Opinion) -> Sequence[Opinion]:
     """An opinion alone, or the mean of two readings with both."""
-    return (opinion.plain, opinion.listed, opinion.alone) if isinstance(opinion, ReadTwice) else (opinion,)
+    return (opinion.plain, opinion.first, opinion.second) if isinstance(opinion, ReadTwice) else (opinion,)
 
 
 def _numbers(opinion: Opinion) -> bytes | None:
@@ -104,9 +104,9 @@ def _opinion(numbers: Iterator[int], model: str) -> Opinion | None:
         case 1:
             return _one(numbers, model)
         case 3:
-            mean, first, alone = (_one(numbers, model) for _ in range(3))
+            mean, first, second = (_one(numbers, model) for _ in range(3))
             shares = (mean.same, mean.refines, mean.generalises, mean.conflict, mean.distinct)
-            return ReadTwice(*shares, model, listed=first, alone=alone)
+            return ReadTwice(*shares, model, first=first, second=second)
         case other:
             raise ValueError(other)
 

@@ -9,16 +9,17 @@ ship with it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import exp, log, log1p
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from wellkept.core.judging.letters import ChangeCues
 from wellkept.core.reading.language_detection import is_english
 from wellkept.core.text.forms import search_terms
 from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.policy import Risk
 from wellkept.types import Opinion
 
 Act: TypeAlias = Literal["fold", "mark"]
@@ -37,12 +38,12 @@ class ReadTwice(Opinion):
     """An opinion that is the mean of two readings; only the heads see them.
 
     Attributes:
-        listed: The opinion on the text among other older texts.
-        alone: The opinion on it alone.
+        first: The opinion on the text among other older texts.
+        second: The opinion on it alone, or that of a second network on it among the others.
     """
 
-    listed: Opinion
-    alone: Opinion
+    first: Opinion
+    second: Opinion
 
     @property
     def plain(self) -> Opinion:
@@ -68,17 +69,17 @@ class Read:
 
     def __post_init__(self) -> None:
         """Add the opinion up once; each of the others is measured against it."""
-        object.__setattr__(self, "repeats", self.listed.repeats)
+        object.__setattr__(self, "repeats", self.first.repeats)
 
     @property
-    def listed(self) -> Opinion:
-        """What the model said of the text among the others."""
-        return self.opinion.listed if isinstance(self.opinion, ReadTwice) else self.opinion
+    def first(self) -> Opinion:
+        """What the first reading said, of the text among the others."""
+        return self.opinion.first if isinstance(self.opinion, ReadTwice) else self.opinion
 
     @property
-    def alone(self) -> Opinion:
-        """What the model said of the text alone, if it has read it again."""
-        return self.opinion.alone if isinstance(self.opinion, ReadTwice) else self.opinion
+    def second(self) -> Opinion:
+        """What the second reading said, if there was one; otherwise the first."""
+        return self.opinion.second if isinstance(self.opinion, ReadTwice) else self.opinion
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class Head:
         english: Least probability to act on an English text.
         other: Least probability to act on a text in another language.
         cues: Weights of letters that make three of the features; without them these are 0.
+        elsewhere: The weights and the constant term for a text in another language; by default the same.
     """
 
     weights: tuple[float, ...]
@@ -98,14 +100,25 @@ class Head:
     english: float
     other: float
     cues: ChangeCues | None = None
+    elsewhere: tuple[tuple[float, ...], float] | None = None
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any], risk: Risk, cues: ChangeCues | None) -> Self:
+        """The head from its JSON object, with the least probabilities for a risk."""
+        elsewhere = plain.get("elsewhere")
+        others = None if elsewhere is None else (tuple(elsewhere["weights"]), elsewhere["bias"])
+        return cls(tuple(plain["weights"]), plain["bias"], **plain["least"][risk], cues=cues, elsewhere=others)
 
     def least(self, text: str) -> float:
         """The least probability to act on this text."""
         return self.english if is_english(text) else self.other
 
-    def probability(self, features: Sequence[float]) -> float:
-        """The probability of the act, 0 to 1, rounded to 4 decimals so that every processor agrees."""
-        total = self.bias + sum(weight * value for weight, value in zip(self.weights, features, strict=True))
+    def probability(self, text: str, features: Sequence[float]) -> float:
+        """The probability of the act on this text, 0 to 1, rounded to 4 decimals so that every processor agrees."""
+        weights, bias = self.weights, self.bias
+        if self.elsewhere is not None and not is_english(text):
+            weights, bias = self.elsewhere
+        total = bias + sum(weight * value for weight, value in zip(weights, features, strict=True))
         return round(1.0 / (1.0 + exp(-max(-30.0, min(30.0, total)))), 4)
 
 
@@ -119,7 +132,7 @@ def chances_of(head: Head, act: Act, new: str, read: tuple[Read, ...]) -> tuple[
         new: The new text.
         read: All candidates that the model has read.
     """
-    return tuple(head.probability(features) for features in features_of(act, new, read, head.cues))
+    return tuple(head.probability(new, features) for features in features_of(act, new, read, head.cues))
 
 
 def features_of(
@@ -137,7 +150,7 @@ def features_of(
         For each candidate: log-odds of the opinion and of the act; the cosine and its distance to the nearest and to
         the next; the largest log-odds among the others and in the whole list; shares of common words; counts of common
         and differing numbers and names; lengths. To fold also the probabilities themselves and their distance to the
-        others'. Then the log-odds of the candidate read alone. Last the letters: how much the pair looks like a change,
+        others'. Then the log-odds of the second reading. Last the letters: how much the pair looks like a change,
         and how much more than the others; how much the new text sounds like one.
     """
     news = cues.of_text(new) if cues else 0.0
@@ -154,21 +167,21 @@ def _seen(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[float, 
     others = [item for at, item in enumerate(read) if at != place]
     nearest = max(item.cosine for item in read)
     beyond = max((item.cosine for item in others), default=0.0)
-    said, alone = found.listed, found.alone
+    said, again = found.first, found.second
     return (
         *_log_odds(act, said),
         found.cosine,
         found.cosine - nearest,
         found.cosine - beyond,
-        _odds(max((item.listed.conflict for item in others), default=0.0)),
-        _odds(max((item.listed.same for item in others), default=0.0)),
-        _odds(max((item.listed.distinct for item in others), default=1.0)),
-        _odds(max(item.listed.same for item in read)),
-        _odds(max(item.listed.refines for item in read)),
-        _odds(max(item.listed.conflict for item in read)),
+        _odds(max((item.first.conflict for item in others), default=0.0)),
+        _odds(max((item.first.same for item in others), default=0.0)),
+        _odds(max((item.first.distinct for item in others), default=1.0)),
+        _odds(max(item.first.same for item in read)),
+        _odds(max(item.first.refines for item in read)),
+        _odds(max(item.first.conflict for item in read)),
         *_words_in_common(found.text, new),
         *(_shares(found, others, len(read)) if act == "fold" else ()),
-        *_log_odds(act, alone),
+        *_log_odds(act, again),
     )
 
 
@@ -179,9 +192,9 @@ def _log_odds(act: Act, said: Opinion) -> tuple[float, ...]:
 
 def _shares(found: Read, others: Sequence[Read], count: int) -> tuple[float, ...]:
     """The probabilities themselves and their distance to the others: log-odds alone hide how sure the model is."""
-    said = found.listed
+    said = found.first
     beyond = max((item.repeats for item in others), default=0.0)
-    against = max((item.listed.conflict for item in others), default=0.0)
+    against = max((item.first.conflict for item in others), default=0.0)
     return (
         said.same,
         said.refines,

@@ -13,7 +13,7 @@ import numpy as np
 from wellkept.core.gate.outcomes import born
 from wellkept.core.gate.worth_keeping import is_plain
 from wellkept.core.judging.evidence import Evidence, Moment, apart, reaches
-from wellkept.core.judging.what_to_ask import ASK_AT, MOST_ASKED
+from wellkept.core.judging.what_to_ask import MOST_ASKED, asked_from
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import head_of
 from wellkept.core.records.merge import aliases
@@ -268,7 +268,7 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
     wanted = _floor(policy)
     if policy.on_conflict != "ignore":
         # One word dominates the vector of a short text: the nearest few are compared at any similarity.
-        wanted = 0.0 if len(new.content) <= SHORT else min(wanted, ASK_AT)
+        wanted = 0.0 if len(new.content) <= SHORT else min(wanted, asked_from(new.content))
     floor = ctx.scale.calibration.cosine(wanted) - _MARGIN
     limit, sources = FIRST_ASK, sources_of(new)
     while True:

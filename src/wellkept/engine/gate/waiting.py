@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wellkept.core.gate.judged_later import WAITS
-from wellkept.core.judging.what_to_ask import ASK_AT
+from wellkept.core.judging.what_to_ask import asked_from
 from wellkept.core.records.effects import touched
 from wellkept.core.records.vectors import cosines
 from wellkept.engine.base.context import Context
@@ -105,6 +105,7 @@ class Later:
         theirs = [vectors[one] for one in late if one in vectors]
         if len(theirs) < len(late):
             return True
-        floor = self.ctx.scale.calibration.cosine(ASK_AT) - 1e-3
+        least = min(asked_from(one.memory.content) for one in found)
+        floor = self.ctx.scale.calibration.cosine(least) - 1e-3
         own = (vectors[row.embedding] for row in rows if row.embedding in vectors)
         return any(float(cosines(one, np.asarray(theirs)).max()) >= floor for one in own)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.models.tokenizer.pairs import FRAME_PIECES, MARKS, SHARED, PairReader, Read
+from wellkept.models.tokenizer.unigram import Unigram
 from wellkept.models.tokenizer.wordpiece import Tokenizer
 
 MOST_CANDIDATES = 8
@@ -51,10 +52,10 @@ class ListReader:
     """Turns a new text and its candidates into a row.
 
     Args:
-        tokenizer: With the vocabulary of the pair model.
+        tokenizer: With the vocabulary of the network.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer | Unigram) -> None:
         self.tokenizer = tokenizer
         self.read = remembered(8 * MIB)(PairReader(tokenizer).read)
         """Tokenises one text; a stored text stands in the lists of many new ones."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wellkept.models.tokenizer.unigram import Unigram
 from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer
 
 SHARED, WORD, NUMBER, NAME = range(4)
@@ -68,10 +69,10 @@ class PairReader:
     """Turns two texts into a row.
 
     Args:
-        tokenizer: With MiniLM's vocabulary and the added pieces.
+        tokenizer: With the vocabulary of the network.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer | Unigram) -> None:
         self._tokenizer = tokenizer
         pieces = tokenizer.pieces
         self._start, self._end, self._unknown = pieces["[CLS]"], pieces["[SEP]"], pieces["[UNK]"]

@@ -5,46 +5,47 @@ Kudo (2018), "Subword Regularization", section 3.2.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
 
+from wellkept.core.text.forms import UNSPACED
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.models.tokenizer.wordpiece import Encoding
 
-FRAME = {"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "[UNK]": 3}
-"""The pieces without text; they have MiniLM's names, since the rows are made by the same code."""
+FRAME = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
+"""The first pieces, which have no text; they have MiniLM's names, since the same code makes the rows."""
 EDGE = "▁"
 """Stands for the space before a word."""
 LONGEST_PIECE = 16
+_UNKNOWN = FRAME.index("[UNK]")
 _PENALTY = 10.0
 """Of a character that no piece spells, below the rarest piece."""
 _LONGEST_WORD = 200
 """A longer word is cut, which bounds the time."""
-_ALONE = "぀-ヿ㐀-鿿豈-﫿\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_WORD = re.compile(rf"[^\W{_ALONE}]+")
+_WORD = re.compile(rf"[^\W{UNSPACED}]+")
 """A word of a script with spaces; in scripts without them each piece counts as a word."""
 
 
 class Unigram:
-    """A tokeniser with the same answers as `wellkept.models.tokenizer.wordpiece.Tokenizer` has for MiniLM.
+    """A tokeniser with the interface of `wellkept.models.tokenizer.wordpiece.Tokenizer`; safe to share between threads.
 
     Args:
-        pieces: Numbers of the pieces, those of `FRAME` among them.
+        pieces: The vocabulary, first the pieces of `FRAME`. A piece at the start of a word begins with `EDGE`.
         scores: Log-probability of each piece.
 
     Example:
-        >>> tokenizer = Unigram({**FRAME, "▁tea": 4, "cup": 5, "!": 6}, [0, 0, 0, 0, -5.0, -6.0, -4.0])
-        >>> tokenizer.encode("tea cup!").ids
-        [4, 3, 5, 6]
+        >>> tokenizer = Unigram([*FRAME, "▁tea", "cup", "!"], [0, 0, 0, 0, -5.0, -6.0, -4.0])
+        >>> tokenizer.encode("teacup!").ids
+        [4, 5, 6]
     """
 
-    def __init__(self, pieces: Mapping[str, int], scores: Sequence[float]) -> None:
-        self.pieces = pieces
+    def __init__(self, pieces: Sequence[str], scores: Sequence[float]) -> None:
+        self.pieces: Mapping[str, int] = {piece: number for number, piece in enumerate(pieces)}
+        # "[SEP]" in a memory is plain text.
+        self._spelled = {piece: number for piece, number in self.pieces.items() if piece not in FRAME}
         self._scores = scores
         self._unknown = min(scores) - _PENALTY
-        self._cut = lru_cache(maxsize=1 << 16)(self._best)
+        self._cut = remembered(4 * MIB)(self._best)
 
     def encode(self, text: str) -> Encoding:
         """The pieces of a text."""
@@ -70,15 +71,16 @@ class Unigram:
         return Encoding(ids, offsets, words)
 
     def _best(self, word: str) -> tuple[tuple[int, int, int], ...]:
+        """The pieces of a word, each with its start and end."""
         best = [0.0] + [float("-inf")] * len(word)
         back = [(0, 0)] * (len(word) + 1)
         for end in range(1, len(word) + 1):
             for start in range(max(0, end - LONGEST_PIECE), end):
-                number = self.pieces.get(word[start:end])
+                number = self._spelled.get(word[start:end])
                 if number is not None:
                     score = best[start] + self._scores[number]
                 elif end - start == 1:
-                    number, score = FRAME["[UNK]"], best[start] + self._unknown
+                    number, score = _UNKNOWN, best[start] + self._unknown
                 else:
                     continue
                 if score > best[end]:
@@ -89,9 +91,3 @@ class Unigram:
             found.append((number, start, end))
             end = start
         return tuple(reversed(found))
-
-
-def tokenizer_of(run: Path) -> Unigram:
-    """The tokeniser with the vocabulary of a run."""
-    pieces, scores = json.loads((run / "pieces.json").read_text(encoding="utf-8"))
-    return Unigram({piece: number for number, piece in enumerate(pieces)}, scores)

@@ -1,0 +1,49 @@
+"""From a run of the multilingual list reader to the package: exact integers, pieces, calibrated probabilities.
+
+    python -m training.multilingual.export --run build/e5-lists
+
+Probabilities are fitted on the calibration split's pairs that are not English, with the exported network itself.
+`training.heads` then fits when to act on what both networks say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import torch
+
+from training.export import calibration, calibration_pairs, measured
+from training.lists.export import export, rows_of
+from training.lists.model import from_pairs
+from training.lists.train import reader_of
+from training.package import RUNTIME, WEIGHTS, pin
+from wellkept.models.relation import fitted
+
+
+def main() -> None:
+    """Command line of the export."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", type=Path, required=True, help="folder of the run")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    path, card, reader = WEIGHTS / "multilingual.onnx", WEIGHTS / "relation.json", reader_of(args.run, None)
+    export(from_pairs(torch.load(args.run / "averaged.pt")), rows_of(reader), path)
+    pieces = (args.run / "pieces.json").read_bytes()
+    (WEIGHTS / "multilingual-pieces.json.gz").write_bytes(gzip.compress(pieces, mtime=0))
+    pairs = [pair for pair in calibration_pairs() if pair.lang != "en"]
+    scale, bias = calibration((pairs, measured(path, reader, pairs)))
+    settings = json.loads(card.read_text(encoding="utf-8"))
+    added = settings.pop("pieces")
+    settings |= {"multilingual": {"scale": scale, "bias": bias}, "pieces": added}
+    card.write_text(json.dumps(settings, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    hashes = {"PIECES_SHA256": hashlib.sha256(pieces).hexdigest(), "FITTED_SHA256": fitted(settings)}
+    pin(RUNTIME, MULTILINGUAL_SHA256=path, CARD_SHA256=card, **hashes)
+    print(f"{len(pairs)} pairs, scale {scale}, bias {bias}")
+
+
+if __name__ == "__main__":
+    main()
