@@ -1,8 +1,10 @@
-"""`python -m benchmarks.layers [STORIES]`: where the CPU of a write and a recall goes, and which modules they enter.
+"""`python -m benchmarks.layers [STORIES]`: where the CPU of writes, recalls and a plan goes, and what they enter.
 
 The CPU time is sampled by a timer of the process; a sample counts all CPU since the one before it, so a long call into
 the models counts in full. A part is the folder of the module that runs, or that has called outside the package. Modules
 and changes of module are counted by a profile of single calls: a change is a call from one module into another.
+`--functions 15` names the functions below which most CPU is spent, and `--stacks FOLDER` writes what flame graphs are
+drawn from, by `flamegraph.pl`, inferno or speedscope.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from types import FrameType
+from typing import TypeAlias
 
 import wellkept
 from benchmarks.corpus import texts
@@ -30,14 +34,24 @@ _PROFILED = 10
 """Calls of each sort whose modules are counted."""
 
 
-def part_of(frame: FrameType | None) -> str:
-    """The folder of the innermost module of the package, `outside` without one."""
+Stack: TypeAlias = tuple[str, ...]
+"""The functions of the package that are running, outermost first, as `core/text/forms:canonical`."""
+
+
+def stack_of(frame: FrameType | None) -> Stack:
+    """The functions of the package on the way to a frame."""
+    found = []
     while frame is not None:
         module = module_of(frame)
         if module:
-            return "/".join(module.split("/")[:2])
+            found.append(f"{module}:{frame.f_code.co_qualname}")
         frame = frame.f_back
-    return "outside"
+    return tuple(reversed(found))
+
+
+def part_of(stack: Stack) -> str:
+    """The folder of the innermost module, `outside` without one."""
+    return "/".join(stack[-1].partition(":")[0].split("/")[:2]) if stack else "outside"
 
 
 def module_of(frame: FrameType) -> str:
@@ -46,15 +60,15 @@ def module_of(frame: FrameType) -> str:
     return file[len(_ROOT) :].removesuffix(".py") if file.startswith(_ROOT) else ""
 
 
-def sampled(acts: Sequence[Callable[[], object]]) -> dict[str, float]:
-    """Seconds of CPU by part while the calls run."""
-    spent: defaultdict[str, float] = defaultdict(float)
+def sampled(acts: Sequence[Callable[[], object]]) -> dict[Stack, float]:
+    """Seconds of CPU by stack while the calls run."""
+    spent: defaultdict[Stack, float] = defaultdict(float)
     last = time.process_time()
 
     def note(_: int, frame: FrameType | None) -> None:
         nonlocal last
         now = time.process_time()
-        spent[part_of(frame)] += now - last
+        spent[stack_of(frame)] += now - last
         last = now
 
     former = signal.signal(signal.SIGPROF, note)
@@ -66,6 +80,28 @@ def sampled(acts: Sequence[Callable[[], object]]) -> dict[str, float]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, former)
     return spent
+
+
+def by_part(spent: Mapping[Stack, float]) -> dict[str, float]:
+    """The same by part, the largest first."""
+    found: defaultdict[str, float] = defaultdict(float)
+    for stack, seconds in spent.items():
+        found[part_of(stack)] += seconds
+    return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+
+def by_function(spent: Mapping[Stack, float]) -> dict[str, float]:
+    """The same by function, with all that it calls, the largest first."""
+    found: defaultdict[str, float] = defaultdict(float)
+    for stack, seconds in spent.items():
+        for function in set(stack):
+            found[function] += seconds
+    return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+
+def folded(spent: Mapping[Stack, float]) -> str:
+    """The same as programs that draw flame graphs read it: a line for each stack, with its milliseconds."""
+    return "".join(f"{';'.join(stack) or 'outside'} {1e3 * seconds:.0f}\n" for stack, seconds in sorted(spent.items()))
 
 
 def changes_of(act: Callable[[], object]) -> Counter[tuple[str, str]]:
@@ -96,10 +132,10 @@ def walked(act: Callable[[], object]) -> tuple[int, int]:
     return len({module for _, module in changes}), changes.total()
 
 
-def measure(given: Sequence[str], asked: Sequence[str], *, url: str, edges: int = 0) -> list[Figure]:
-    """The figures of writing all texts into one namespace and asking all queries.
+def measure(given: Sequence[str], asked: Sequence[str], *, url: str, more: argparse.Namespace) -> list[Figure]:
+    """The figures of writing all texts into one namespace, asking all queries and planning a consolidation.
 
-    `edges` is how many of the most frequent changes of module are printed, of one write and of one recall.
+    `more` says what is printed or written besides: `edges`, `functions` and `stacks`.
     """
     figures: list[Figure] = []
     last = min(_PROFILED, len(given) // 2)
@@ -107,15 +143,20 @@ def measure(given: Sequence[str], asked: Sequence[str], *, url: str, edges: int 
         store.check("The models are loaded.")
         acts = [partial(store.remember, text, kind="note") for text in given]
         reads = [partial(store.recall, query, touch=False) for query in asked]
-        for name, calls in (("write", acts[:-last]), ("recall", reads)):
+        for name, calls in (("write", acts[:-last]), ("recall", reads), ("plan", [store.plan])):
             spent = sampled(calls)
+            whole = sum(spent.values())
             figures += [
                 plain(f"{name}_{part}", f"CPU of a {name}: {part}", [1e3 * seconds / len(calls)], unit="ms")
-                for part, seconds in sorted(spent.items(), key=lambda one: -one[1])
+                for part, seconds in by_part(spent).items()
             ]
+            for function, seconds in islice(by_function(spent).items(), more.functions):
+                print(f"{name}  {seconds / whole:4.0%}  {function}")
+            if more.stacks:
+                (more.stacks / f"{name}.folded").write_text(folded(spent), encoding="utf-8")
         for name, calls in (("write", acts[-last:]), ("recall", reads[:_PROFILED])):
-            if edges:
-                for (caller, callee), count in changes_of(calls.pop()).most_common(edges):
+            if more.edges:
+                for (caller, callee), count in changes_of(calls.pop()).most_common(more.edges):
                     print(f"{name}  {count:4}  {caller} -> {callee}")
             entered, changes = zip(*map(walked, calls), strict=True)
             figures += [
@@ -133,6 +174,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--edges", type=int, default=0, help="how many changes of module are printed, the most frequent"
     )
+    parser.add_argument("--functions", type=int, default=0, help="how many functions are printed, the most expensive")
+    parser.add_argument("--stacks", type=Path, help="folder for the stacks, to draw flame graphs from")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(arguments)
     if given.stories is None:
@@ -144,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asked = [query["q"] for story in stories for query in story["queries"]]
     with tempfile.TemporaryDirectory(prefix="wellkept-bench-") as name:
         facts = machine(Path(name))
-        figures = measure(told, asked, url=str(Path(name) / "layers.db"), edges=given.edges)
+        figures = measure(told, asked, url=str(Path(name) / "layers.db"), more=given)
     print(as_json(facts, figures) if given.json else as_table(facts, figures))
     return 0
 

@@ -197,7 +197,10 @@ def no_rule_asks_which_language_it_reads(source: Source) -> Iterator[str]:
 
 
 _COMPARING = frozenset(
-    "compare differences is_vetoed is_barred looked_at open_pairs contradicted bare_texts with_bare_texts".split()
+    (
+        "compare differences excludes is_vetoed is_barred is_plainly_apart looked_at open_pairs contradicted "
+        "bare_texts with_bare_texts"
+    ).split()
 )
 
 

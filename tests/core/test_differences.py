@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.differences.find import differences
+from wellkept.core.differences.find import differences, excludes
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.policy import Policy
 
@@ -249,6 +249,7 @@ NONE = [
 def test_one_change_in_one_statement_is_a_conflict(old: str, new: str, kind: str, *, sure: bool) -> None:
     decisive = [d for d in differences(old, new) if d.decisive]
     assert [d.kind for d in decisive] == [kind]
+    assert excludes(old, new)
     assert decisive[0].sure is sure
 
 
@@ -257,6 +258,7 @@ def test_what_does_not_agree_forbids_same_and_proves_no_conflict(old: str, new: 
     found = differences(old, new)
     assert kind in {d.kind for d in found}
     assert not any(d.decisive or d.sure for d in found)
+    assert not excludes(old, new)
 
 
 @pytest.mark.parametrize(("old", "new"), SMALL_WORDS)

@@ -27,6 +27,7 @@ from wellkept.core.consolidation.findings import (
     families,
     in_turn,
     is_open,
+    is_plainly_apart,
     judged,
     looked_at,
     nearest_only,
@@ -37,7 +38,7 @@ from wellkept.core.judging.evidence import says_the_same
 from wellkept.core.judging.other_fields import agreed, agreeing, beside
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import CONFLICT_REPORT_AT, Policy
-from wellkept.types import Memory, Opinion
+from wellkept.types import Memory, Opinion, Update
 
 POLICY = Policy()
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -200,6 +201,38 @@ def test_only_near_pairs_that_the_rules_leave_open_are_read_by_the_model(
     assert is_open(pair, looked_at(pair), ask_at=0.8) is expected
 
 
+UPDATED = {"updates": (Update(T0, "Coffee is downstairs.", 0.7),)}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        (("Tea is upstairs.", {}), ("Upstairs is the tea.", {}), True),
+        (("Tea is upstairs.", {}), ("We deploy on Mondays.", {}), True),
+        (("Tea is upstairs.", {}), ("tea is upstairs", {}), False),  # the same words
+        (("Use X", {}), ("Never use X", {}), False),
+        (("threshold 0.85", {}), ("threshold 0.95", {}), False),
+        (("Tea is upstairs.", {"polarity": 1}), ("Upstairs is the tea.", {"polarity": -1}), False),
+        (("Tea is upstairs.", UPDATED), ("Upstairs is the tea.", {}), False),  # each update is compared
+        (("The bank is dovish.", {}), ("The bank is hawkish.", {}), True),
+    ],
+    ids=str,
+)
+def test_a_pair_is_plainly_apart_only_where_the_whole_comparison_says_so(
+    a: tuple[str, dict[str, Any]], b: tuple[str, dict[str, Any]], *, expected: bool
+) -> None:
+    pair = near(row("a", a[0], **a[1]), row("b", b[0], 1, **b[1]))
+    assert is_plainly_apart(pair) is expected
+    assert not expected or verdict(pair) == "apart"
+
+
+def test_the_antonyms_of_a_policy_are_never_plainly_apart() -> None:
+    pair = near(row("a", "The bank is dovish."), row("b", "The bank is hawkish.", 1))
+    antonyms = frozenset({frozenset({"dovish", "hawkish"})})
+    assert not is_plainly_apart(pair, antonyms)
+    assert looked_at(pair, antonyms).relation == "conflict"
+
+
 # -- verdicts --------------------------------------------------------------------------------
 
 TEA, TEA_TOO = "Tea is kept in the upper cupboard.", "The upper cupboard is where tea is kept."
@@ -351,18 +384,16 @@ def test_after_enough_contradictions_or_strangers_no_further_neighbour_is_looked
     """Thousands of values of one thing differ all; the square of them is not looked at."""
     new = row("n", "Port 8001.", 99)
     old = row("a", "Port 8000.")
-    conflict, stranger = looked_at(near(old, new)), looked_at(near(old, replace(new, subject="s"))).relation
-    assert conflict.relation == "conflict" and stranger != "none"
     patience = Patience()
     for _ in range(MOST_CONFLICTS):
         assert not patience.is_out(near(old, new))
-        patience.told(near(old, new), conflict)
+        patience.told(near(old, new), conflict=True)
     assert patience.is_out(near(old, new))
     assert not patience.is_out(near(old, row("m", "Port 8001.", 98)))  # each newer memory has its own
     other = Patience()
     for _ in range(MOST_CLOSED):
         assert not other.is_out(near(old, new))
-        other.told(near(old, new), replace(conflict, relation="distinct"))
+        other.told(near(old, new), conflict=False)
     assert other.is_out(near(old, new))
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellkept.core.differences.find import MAX_DIFFERENCES, differences
+from wellkept.core.differences.find import MAX_DIFFERENCES, differences, excludes
 from wellkept.core.judging.compare import compare
 from wellkept.core.reading.features import features
 from wellkept.core.reading.lexer import prepared, token_pattern
@@ -90,6 +90,17 @@ def test_swapped_texts_give_the_mirrored_conflicts_and_the_same_kinds(old: str, 
     one_sided = [d.kind for found in (forth, back) for d in found if d.kind == "negation" and not (d.old and d.new)]
     added = {"detail", *one_sided}
     assert {d.kind for d in forth} - added == {d.kind for d in back} - added
+
+
+_DECIDING = ["Use", "Never use", "X", "5 MB", "6 MB", "for the store", "Postgres", "SQLite", "is open", "is closed"]
+_SAID = st.lists(st.sampled_from(_DECIDING), max_size=4).map(" ".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS | _SAID, TEXTS | _SAID)
+def test_whether_a_text_excludes_the_other_is_known_without_the_other_differences(old: str, new: str) -> None:
+    """More than twelve differences are cut, but decisive ones come first."""
+    assert excludes(old, new) is any(item.decisive for item in differences(old, new))
 
 
 _CONFLICTS = [

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from wellkept.core.differences.find import excludes
 from wellkept.core.judging.compare import LONG_TEXT, compare, is_sure
 from wellkept.core.judging.evidence import (
     in_scope,
@@ -26,6 +27,7 @@ from wellkept.core.judging.evidence import (
 )
 from wellkept.core.judging.other_fields import agreeing, beside
 from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.core.records.merge import segments
 from wellkept.core.text.forms import canonical, slot_key
 from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
@@ -189,13 +191,32 @@ def looked_at(near: Near, opposites: Opposites = NO_OPPOSITES) -> Comparison:
     return compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity, opposites=opposites)
 
 
-def is_open(near: Near, told: Comparison, *, ask_at: float) -> bool:
-    """Whether the relation model reads the pair: similar enough and undecided by rules."""
+def is_plainly_apart(near: Near, opposites: Opposites = NO_OPPOSITES) -> bool:
+    """Whether the rules alone find a pair *apart*: in other words, and without anything that both cannot have.
+
+    True only where `judged` says *apart* without an opinion. Most pairs are such, and this takes a fraction of the
+    comparison, which also collects what matters only beside an opinion.
+    """
+    texts = segments(near.a)
+    if len(texts) > 1 or near.a.polarity * near.b.polarity < 0:
+        return False
+    if canonical(near.a.content) == canonical(near.b.content):
+        return False
+    return not excludes(texts[0], near.b.content, opposites)
+
+
+def is_readable(near: Near, *, ask_at: float) -> bool:
+    """Whether the relation model may read the pair: similar enough, no long text, and not the same words."""
     if near.similarity is None or near.similarity < ask_at:
         return False
     if max(len(near.a.content), len(near.b.content)) > LONG_TEXT:
         return False
-    if canonical(near.a.content) == canonical(near.b.content):
+    return canonical(near.a.content) != canonical(near.b.content)
+
+
+def is_open(near: Near, told: Comparison, *, ask_at: float) -> bool:
+    """Whether the relation model reads the pair: it may, and the rules leave it undecided."""
+    if not is_readable(near, ask_at=ask_at):
         return False
     return told.relation != "distinct" and all(item.kind == "negation" for item in told.differences if item.decisive)
 
@@ -234,10 +255,10 @@ class Patience:
         """Whether enough neighbours of the newer memory have been found to differ."""
         return min(self._left.get(near.b.id, [1])) <= 0
 
-    def told(self, near: Near, told: Comparison) -> None:
+    def told(self, near: Near, *, conflict: bool) -> None:
         """Count a neighbour that the rules decided."""
         left = self._left.setdefault(near.b.id, [MOST_CONFLICTS, MOST_CLOSED])
-        left[told.relation != "conflict"] -= 1
+        left[not conflict] -= 1
 
 
 def judged(near: Near, court: Court, told: Comparison) -> Finding:

@@ -79,18 +79,41 @@ def differences(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> tupl
     """
     if old == new or canonical(old) == canonical(new):
         return ()
-    swapped = new < old
-    first, second = (features(text, opposites) for text in ((new, old) if swapped else (old, new)))
-    pair = align(first, second)
+    pair = _aligned(old, new, opposites)
     found = _conflicts(pair)
     found += _vetoes(pair, {difference.kind for difference in found})
-    if swapped:
+    if new < old:
         found = [replace(difference, old=difference.new, new=difference.old) for difference in found]
         pair = mirrored(pair)
     found += detail(pair, {difference.kind for difference in found})
     unique = {(d.kind, d.old, d.new): d for d in sorted(found, key=lambda d: d.decisive)}
     ordered = sorted(unique.values(), key=lambda d: (not d.decisive, _RANK[d.kind], d.old, d.new))
     return tuple(ordered[:MAX_DIFFERENCES])
+
+
+def excludes(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool:
+    """Whether one of the differences of two texts is decisive, so that both cannot hold.
+
+    It looks for conflicts alone: vetoes and added words are most of the work of `differences` and never decisive.
+
+    Args:
+        old: The older text.
+        new: The newer text.
+        opposites: Antonyms of the policy, in addition to those of the word lists.
+
+    Example:
+        >>> excludes("threshold 0.85", "threshold 0.95"), excludes("It runs", "It runs at night")
+        (True, False)
+    """
+    if canonical(old) == canonical(new):
+        return False
+    return any(difference.decisive for difference in _conflicts(_aligned(old, new, opposites)))
+
+
+def _aligned(old: str, new: str, opposites: Opposites) -> Pair:
+    """The two texts in their fixed order, aligned."""
+    first, second = (features(text, opposites) for text in sorted((old, new)))
+    return align(first, second)
 
 
 # --------------------------------------------------------------------------------------------

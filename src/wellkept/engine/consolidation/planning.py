@@ -22,6 +22,8 @@ from wellkept.core.consolidation.findings import (
     families,
     in_turn,
     is_open,
+    is_plainly_apart,
+    is_readable,
     judged,
     looked_at,
     nearest_only,
@@ -236,16 +238,24 @@ class _Bench:
         return found
 
     def _looked_at(self, nears: Sequence[Near], patience: Patience | None) -> list[tuple[Near, Comparison, bool]]:
-        """The rules' comparison of each pair, and whether the rules leave it open for the relation model."""
+        """The rules' comparison of each pair, and whether the rules leave it open for the relation model.
+
+        With patience the pairs are left out that are apart without a closer look, as no plan tells of them.
+        """
         found = []
+        ask_at, opposites = self._config.ask_at, self._ctx.policy.opposites
         for near in nears:
             if patience is not None and patience.is_out(near):
                 continue
-            told = looked_at(near, self._ctx.policy.opposites)
-            is_left = self.opinions.available and is_open(near, told, ask_at=self._config.ask_at)
-            is_left = is_left and self._is_worth_asking(near)
+            self.compared += 1
+            may_ask = self.opinions.available and is_readable(near, ask_at=ask_at) and self._is_worth_asking(near)
+            if patience is not None and not may_ask and is_plainly_apart(near, opposites):
+                patience.told(near, conflict=False)
+                continue
+            told = looked_at(near, opposites)
+            is_left = may_ask and is_open(near, told, ask_at=ask_at)
             if patience is not None and not is_left:
-                patience.told(near, told)
+                patience.told(near, conflict=told.relation == "conflict")
             found.append((near, told, is_left))
         return found
 
@@ -267,7 +277,6 @@ class _Bench:
         opinions.ask(asked)
         said = opinions.told(asked)
         self.asked += len(said)
-        self.compared += len(part)
         court = Court(
             policy=self._ctx.policy, bounds_of=self._bounds_of, opinions=said, lexical=self._ctx.embedder.lexical
         )
