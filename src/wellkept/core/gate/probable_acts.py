@@ -13,7 +13,15 @@ from typing import TypeAlias
 from wellkept.core.differences.find import differences
 from wellkept.core.differences.tense_and_modality import told_as_done
 from wellkept.core.judging.compare import SOFT, compare, is_changed
-from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_outdate, may_restate
+from wellkept.core.judging.evidence import (
+    Evidence,
+    Judged,
+    Moment,
+    is_question,
+    may_concern_now,
+    may_outdate,
+    may_restate,
+)
 from wellkept.core.judging.list_head import Act, Head, Read, chances_of
 from wellkept.core.judging.what_to_ask import text_to_read
 from wellkept.core.reading.chat_turns import is_turn
@@ -69,6 +77,9 @@ class ProbableActs:
             Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id])
             for hit, row in self._rows
         )
+        self._current = [
+            at for at, (hit, row) in enumerate(self._rows) if may_concern_now(new, row, hit.memory, moment)
+        ]
         self._places: dict[May, list[int]] = {}
         self._folds = moment.own.repeats == "fold"
         self._marks = moment.own.updates != "list"
@@ -154,8 +165,8 @@ class ProbableActs:
         if head is None:
             return {}
         if may not in self._places:
-            rows = enumerate(self._rows)
-            self._places[may] = [at for at, (hit, row) in rows if may(self._new, row, hit.memory, self._moment)]
+            rows = ((at, *self._rows[at]) for at in self._current)
+            self._places[may] = [at for at, hit, row in rows if may(self._new, row, hit.memory, self._moment)]
         if not self._places[may]:
             return {}
         every = chances_of(head, act, self._new.content, self._read)

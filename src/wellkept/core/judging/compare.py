@@ -26,6 +26,7 @@ from wellkept.core.reading.tokens import Features
 from wellkept.core.records.merge import segments
 from wellkept.core.records.summary_levels import is_summary_of
 from wellkept.core.text.forms import canonical, excerpt, slot_key
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Difference, DifferenceKind, Memory, Opinion, Relation, Statement
 
@@ -307,6 +308,7 @@ def _is_misspelt(item: Difference) -> bool:
     return item.kind == "value" and words and OSA.distance(old, new, score_cutoff=1) <= 1
 
 
+@remembered(4 * MIB)
 def shared_words(a: str, b: str, opposites: Opposites = NO_OPPOSITES) -> float:
     """Share of the content words of the longer text that the other text has too."""
     left, right = features(a, opposites).keys, features(b, opposites).keys
