@@ -145,12 +145,12 @@ def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
     shown = {key for hit in hits for key in hit.ids}
     flagged = [item for item in tx.conflicts(ids=sorted(shown)) if is_open(item, q.now)]
     return Hits(
-        (
+        [
             replace(hit, conflicts=tuple(item for item in flagged if not {item.a, item.b}.isdisjoint(hit.ids)))
             if flagged
             else hit
             for hit in hits
-        ),
+        ],
         left_out=_once(left_out, shown),
         dangling=added.dangling,
     )
