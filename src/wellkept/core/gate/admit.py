@@ -300,10 +300,9 @@ def allowed(found: Judged, policy: KindPolicy, evidence: Evidence) -> BandOutcom
         return None  # `ignore` switches the search for repeats off
     if opinion is None and evidence.lexical:
         return None
-    similarity = found.similarity
-    if opinion is not None and policy.same_at < 1 and similarity >= policy.same_at and _repeats(found, evidence):
+    if opinion is not None and policy.same_at < 1 and found.similarity >= policy.same_at and _repeats(found, evidence):
         return "skip"  # a paraphrase: probable enough for the policy's risk, and similar enough
-    for outcome in policy.outcomes(similarity):
+    for outcome in found.bands:
         match outcome:
             case "skip" if _repeats(found, evidence):
                 return "skip"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from wellkept.core.differences.find import differences
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, judged
-from wellkept.core.judging.what_to_ask import has_parts
+from wellkept.core.judging.what_to_ask import parted
 from wellkept.core.reading.features import features
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import original, segments
@@ -44,11 +44,8 @@ def grown_ones(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Grown
         return []
     near: dict[str, list[Candidate]] = {}
     heads: dict[str, Memory] = {}
-    for candidate in evidence.neighbours:
-        memory = evidence.heads.get(candidate.memory.id, candidate.memory)
-        if memory.status != "active" or not has_parts(memory, moment.policy):
-            continue
-        if in_scope(new, memory, policy) and not is_expired(memory, moment.now):
+    for candidate, memory in parted(evidence, moment.policy):
+        if memory.status == "active" and in_scope(new, memory, policy) and not is_expired(memory, moment.now):
             heads[memory.id] = memory
             near.setdefault(memory.id, []).append(candidate)
     found = [_grown(new, heads[memory_id], hits, evidence, moment) for memory_id, hits in near.items()]

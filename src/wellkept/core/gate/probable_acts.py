@@ -23,7 +23,7 @@ from wellkept.core.judging.evidence import (
     may_restate,
 )
 from wellkept.core.judging.list_head import Act, Head, Read, chances_of
-from wellkept.core.judging.what_to_ask import text_to_read
+from wellkept.core.judging.what_to_ask import texts_to_read
 from wellkept.core.reading.chat_turns import is_turn
 from wellkept.types import Candidate, Chance, DifferenceKind, Memory, NewMemory
 
@@ -73,9 +73,10 @@ class ProbableActs:
         self._new, self._evidence, self._moment = new, evidence, moment
         blind = is_question(new.content) or evidence.by_words
         self._rows = () if blind else tuple(_read(evidence))
+        texts = texts_to_read((row for _, row in self._rows), moment.policy)
         self._read = tuple(
-            Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id])
-            for hit, row in self._rows
+            Read(text, hit.cosine or 0.0, evidence.opinions[row.id])
+            for text, (hit, row) in zip(texts, self._rows, strict=True)
         )
         self._current = [
             at for at, (hit, row) in enumerate(self._rows) if may_concern_now(new, row, hit.memory, moment)
