@@ -197,11 +197,7 @@ def test_a_band_acts_only_where_no_difference_forbids_it(preset, relation, kinds
     if preset.endswith("!"):
         policy = replace(policy, on_conflict="supersede")
     differences = tuple(Difference(kind, "a", "b") for kind in kinds)
-    found = Judged(
-        Candidate(memory(), "vector"),
-        Comparison(relation, similarity, similarity, differences),
-        bands=tuple(policy.outcomes(similarity)),
-    )
+    found = Judged(Candidate(memory(), "vector"), Comparison(relation, similarity, similarity, differences))
     assert allowed(found, policy, Evidence()) == expected
     assert allowed(found, policy, Evidence(lexical=True)) is None  # letters alone never act (I7)
 

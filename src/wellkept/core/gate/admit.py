@@ -302,7 +302,7 @@ def allowed(found: Judged, policy: KindPolicy, evidence: Evidence) -> BandOutcom
         return None
     if opinion is not None and policy.same_at < 1 and found.similarity >= policy.same_at and _repeats(found, evidence):
         return "skip"  # a paraphrase: probable enough for the policy's risk, and similar enough
-    for outcome in found.bands:
+    for outcome in policy.outcomes(found.similarity):
         match outcome:
             case "skip" if _repeats(found, evidence):
                 return "skip"

@@ -13,7 +13,7 @@ from wellkept.core.reading.chat_turns import is_turn, speaker
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import is_ahead, is_expired
 from wellkept.core.text.forms import canonical, slot_key, term_set
-from wellkept.policy import BandOutcome, KindPolicy, Policy
+from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import (
     SEARCHED,
@@ -123,7 +123,6 @@ class Judged:
         vetoed: Whether differences forbid a duplicate that the relation model sees.
         worded: Whether the two texts share enough words for such a duplicate; if not, the pair is at most listed.
         spoken: Whether one text is a turn of a conversation; the model's contradictions are then ignored.
-        bands: Outcomes of the policy's bands that the similarity reaches, the highest band first.
         memory: The stored memory.
         similarity: Calibrated similarity; -1 without a vector, which is below every threshold.
     """
@@ -133,7 +132,6 @@ class Judged:
     vetoed: bool = False
     worded: bool = True
     spoken: bool = False
-    bands: tuple[BandOutcome, ...] = ()
     memory: Memory = field(init=False, repr=False, compare=False)
     similarity: float = field(init=False, repr=False, compare=False)
 
@@ -182,8 +180,7 @@ def judged(new: NewMemory, read: Memory, candidate: Candidate, evidence: Evidenc
     repeats = opinion is not None and comparison.relation in ("same", "generalises")
     vetoed = repeats and is_barred(new, read, comparison, opposites)
     worded = not repeats or rests_on_words(new, read, similarity, evidence.bounds)
-    bands = () if similarity is None else tuple(moment.own.outcomes(similarity))
-    return Judged(candidate, comparison, vetoed, worded, is_talk(new, read), bands)
+    return Judged(candidate, comparison, vetoed, worded, is_talk(new, read))
 
 
 def _nearest_first(found: Judged) -> tuple[float, datetime, str]:
