@@ -12,7 +12,7 @@ from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.compare import LONG_TEXT
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.judging.risk_bounds import Bounds
-from wellkept.core.judging.what_to_ask import MOST_PARTS, questions, text_to_read
+from wellkept.core.judging.what_to_ask import MOST_PARTS, questions, texts_to_read
 from wellkept.core.records.merge import GROWN_AT_MOST, SHOWN_UPDATES, evolve, has_room, without
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, Memory, MemoryChange, NewMemory, Opinion
@@ -163,8 +163,7 @@ def test_a_part_can_be_taken_out_again():
 @pytest.mark.parametrize(("repeats", "read"), [("fold", FIRST), ("drop", None)])
 def test_the_model_reads_the_original_of_a_memory_with_parts(repeats, read):
     head, wordings = grown()
-    assert text_to_read(head, policy(repeats)) == (read or head.content)
-    assert text_to_read(wordings[0], policy(repeats)) == PARTS[0]
+    assert texts_to_read((head, wordings[0]), policy(repeats)) == [read or head.content, PARTS[0]]
 
 
 def test_the_original_is_asked_about_before_its_nearest_parts():

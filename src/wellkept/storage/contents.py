@@ -14,9 +14,9 @@ from wellkept.core.records.codec import iso
 from wellkept.core.records.effects import touched
 from wellkept.core.records.fits import matching
 from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
-from wellkept.storage.journal_codec import common_above, concerned_ids
+from wellkept.storage.journal_codec import concerned_ids
 from wellkept.storage.layered_mapping import Layers
-from wellkept.storage.memory_rows import searched
+from wellkept.storage.memory_rows import common_above, searched
 from wellkept.storage.reading_only import ReadingOnly
 from wellkept.types import (
     SEARCHED,

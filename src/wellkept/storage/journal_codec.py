@@ -133,15 +133,6 @@ def concerned_ids(entry: JournalEntry, touched: Iterable[str]) -> tuple[str, ...
     return tuple(dict.fromkeys(one for one in ids if one))
 
 
-def common_above(seq: int) -> int:
-    """A term in more rows than this is searched only when rarer terms find too few.
-
-    Args:
-        seq: Newest journal number of the namespace, as a measure of its size.
-    """
-    return max(1000, seq // 10)
-
-
 def same_link(a: Link | None, b: Link | None) -> bool:
     """Whether both are the same edge; the creation time is ignored."""
     if a is None or b is None:

@@ -206,6 +206,15 @@ def searched(memory: Memory) -> list[str]:
     return search_terms("\n".join(part for part in parts if part))
 
 
+def common_above(seq: int) -> int:
+    """A term in more rows than this is searched only when rarer terms find too few.
+
+    Args:
+        seq: Newest journal number of the namespace, as a measure of its size.
+    """
+    return max(1000, seq // 10)
+
+
 def words_version() -> str:
     """Version of the term extraction; when it changes, the full-text index is rebuilt."""
     return " ".join(search_terms(_PROBE))

@@ -6,7 +6,7 @@ both cannot hold. Everything else is left to the models.
 
 Each sort of difference has its file, and this one asks them in turn: `negation`, `roles_and_order`, `values`,
 `conditions`, `tense_and_modality`, `names`, `antonyms`, `replacements` (other words), `details` (added words).
-They share `alignment`, `function_words`, `statement_parts` and `word_sets`.
+They share `alignment`, `function_words` and `statement_parts`.
 
 The rules read the two texts in one fixed order and mirror their findings, so that swapped texts give the mirrored
 result. Only `detail` has a direction: what the new text adds.

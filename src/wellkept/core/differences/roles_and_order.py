@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from wellkept.core.differences.alignment import Frame, Pair, span
-from wellkept.core.differences.word_sets import shared_words
 from wellkept.core.lexicon import Language, in_all_languages
 from wellkept.core.reading.events import Course, Order, courses
+from wellkept.core.reading.stems import shared_words
 from wellkept.core.reading.tokens import Clause, Features, Token
 from wellkept.types import Difference
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from wellkept.core.differences.alignment import Frame, Pair
 from wellkept.core.differences.function_words import meanings_of
-from wellkept.core.differences.word_sets import PREFIX, share_a_verb, shared_words
 from wellkept.core.lexicon import Language, lexicon
 from wellkept.core.reading.chat_turns import asks
 from wellkept.core.reading.events import Course, Limit, courses
+from wellkept.core.reading.stems import PREFIX, share_a_verb, shared_words
 from wellkept.core.reading.tokens import Clause
 from wellkept.types import Difference
 

@@ -25,8 +25,8 @@ from wellkept.core.judging.evidence import (
     Judged,
     Moment,
     compared,
-    compared_elsewhere,
     in_scope,
+    may_concern_now,
     may_restate,
     says_the_same,
 )
@@ -64,8 +64,7 @@ def _placed(new: NewMemory, acts: ProbableActs, evidence: Evidence, moment: Mome
     """Decide what becomes of a text that is worth keeping."""
     policy = moment.own
     memory = born(new, evidence, moment)
-    judged = compared(new, evidence, moment)
-    elsewhere = compared_elsewhere(new, evidence, moment) if policy.on_conflict != "ignore" else []
+    judged, elsewhere = compared(new, evidence, moment)
     replaced = _same_slot(new, evidence, moment)
     reverted = _reverted(new, evidence, moment)
     grown = grown_ones(new, evidence, moment)
@@ -281,7 +280,8 @@ def _said_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> Proba
         head = evidence.heads.get(row.id) if row.status == "wording" else row
         if head is None or is_expired(row, moment.now) or is_summary_of(new, head) or _moved_on(new, head, moment):
             continue
-        if row.kind != new.kind and may_restate(new, row, head, moment):
+        may_be = row.kind != new.kind and may_concern_now(new, row, head, moment)
+        if may_be and may_restate(new, row, head, moment):
             return Probable(_verbatim(replace(candidate, memory=head)), row, 1.0)
     return None
 
@@ -300,10 +300,9 @@ def allowed(found: Judged, policy: KindPolicy, evidence: Evidence) -> BandOutcom
         return None  # `ignore` switches the search for repeats off
     if opinion is None and evidence.lexical:
         return None
-    similarity = found.similarity
-    if opinion is not None and policy.same_at < 1 and similarity >= policy.same_at and _repeats(found, evidence):
+    if opinion is not None and policy.same_at < 1 and found.similarity >= policy.same_at and _repeats(found, evidence):
         return "skip"  # a paraphrase: probable enough for the policy's risk, and similar enough
-    for outcome in policy.outcomes(similarity):
+    for outcome in policy.outcomes(found.similarity):
         match outcome:
             case "skip" if _repeats(found, evidence):
                 return "skip"

@@ -10,17 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from wellkept.core.differences.find import differences
-from wellkept.core.judging.compare import compare
-from wellkept.core.judging.evidence import (
-    Evidence,
-    Judged,
-    Moment,
-    in_scope,
-    is_barred,
-    is_talk,
-    rests_on_words,
-)
-from wellkept.core.judging.what_to_ask import has_parts
+from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, judged
+from wellkept.core.judging.what_to_ask import parted
 from wellkept.core.reading.features import features
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import original, segments
@@ -53,11 +44,8 @@ def grown_ones(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Grown
         return []
     near: dict[str, list[Candidate]] = {}
     heads: dict[str, Memory] = {}
-    for candidate in evidence.neighbours:
-        memory = evidence.heads.get(candidate.memory.id, candidate.memory)
-        if memory.status != "active" or not has_parts(memory, moment.policy):
-            continue
-        if in_scope(new, memory, policy) and not is_expired(memory, moment.now):
+    for candidate, memory in parted(evidence, moment.policy):
+        if memory.status == "active" and in_scope(new, memory, policy) and not is_expired(memory, moment.now):
             heads[memory.id] = memory
             near.setdefault(memory.id, []).append(candidate)
     found = [_grown(new, heads[memory_id], hits, evidence, moment) for memory_id, hits in near.items()]
@@ -69,7 +57,7 @@ def _grown(new: NewMemory, head: Memory, near: list[Candidate], evidence: Eviden
     cosine = max(*known, evidence.originals.get(head.id, -1.0)) if known else None
     first = replace(head, content=original(head), updates=(), chunks=0)
     parts = tuple(
-        _judged(new, hit.memory, replace(hit, memory=head), evidence, moment)
+        judged(new, hit.memory, replace(hit, memory=head), evidence, moment)
         for hit in near
         if hit.memory.status == "wording"
     )
@@ -77,22 +65,10 @@ def _grown(new: NewMemory, head: Memory, near: list[Candidate], evidence: Eviden
     opposites = moment.policy.opposites
     beside = all(_is_beside(new.content, first.content, part, opposites) for part in told)
     return Grown(
-        first=_judged(new, first, Candidate(head, "vector", cosine), evidence, moment),
+        first=judged(new, first, Candidate(head, "vector", cosine), evidence, moment),
         parts=parts,
         is_beside=beside and not any(_is_probable_repeat(part, evidence) for part in parts),
     )
-
-
-def _judged(new: NewMemory, read: Memory, candidate: Candidate, evidence: Evidence, moment: Moment) -> Judged:
-    """The memory of the candidate, compared by the text that was read."""
-    opposites = moment.policy.opposites
-    opinion = evidence.opinions.get(read.id)
-    near, scale = candidate.cosine, evidence.calibration
-    similarity = None if near is None or scale is None else scale.similarity(near)
-    comparison = compare(new, read, cosine=near, similarity=similarity, opinion=opinion, opposites=opposites)
-    vetoed = opinion is not None and is_barred(new, read, comparison, opposites)
-    worded = opinion is None or rests_on_words(new, read, similarity, evidence.bounds)
-    return Judged(candidate, comparison, vetoed, worded, is_talk(new, read))
 
 
 def _is_probable_repeat(part: Judged, evidence: Evidence) -> bool:

@@ -13,9 +13,17 @@ from typing import TypeAlias
 from wellkept.core.differences.find import differences
 from wellkept.core.differences.tense_and_modality import told_as_done
 from wellkept.core.judging.compare import SOFT, compare, is_changed
-from wellkept.core.judging.evidence import Evidence, Judged, Moment, is_question, may_outdate, may_restate
+from wellkept.core.judging.evidence import (
+    Evidence,
+    Judged,
+    Moment,
+    is_question,
+    may_concern_now,
+    may_outdate,
+    may_restate,
+)
 from wellkept.core.judging.list_head import Act, Head, Read, chances_of
-from wellkept.core.judging.what_to_ask import text_to_read
+from wellkept.core.judging.what_to_ask import texts_to_read
 from wellkept.core.reading.chat_turns import is_turn
 from wellkept.types import Candidate, Chance, DifferenceKind, Memory, NewMemory
 
@@ -65,10 +73,14 @@ class ProbableActs:
         self._new, self._evidence, self._moment = new, evidence, moment
         blind = is_question(new.content) or evidence.by_words
         self._rows = () if blind else tuple(_read(evidence))
+        texts = texts_to_read((row for _, row in self._rows), moment.policy)
         self._read = tuple(
-            Read(text_to_read(row, moment.policy), hit.cosine or 0.0, evidence.opinions[row.id])
-            for hit, row in self._rows
+            Read(text, hit.cosine or 0.0, evidence.opinions[row.id])
+            for text, (hit, row) in zip(texts, self._rows, strict=True)
         )
+        self._current = [
+            at for at, (hit, row) in enumerate(self._rows) if may_concern_now(new, row, hit.memory, moment)
+        ]
         self._places: dict[May, list[int]] = {}
         self._folds = moment.own.repeats == "fold"
         self._marks = moment.own.updates != "list"
@@ -154,8 +166,8 @@ class ProbableActs:
         if head is None:
             return {}
         if may not in self._places:
-            rows = enumerate(self._rows)
-            self._places[may] = [at for at, (hit, row) in rows if may(self._new, row, hit.memory, self._moment)]
+            rows = ((at, *self._rows[at]) for at in self._current)
+            self._places[may] = [at for at, hit, row in rows if may(self._new, row, hit.memory, self._moment)]
         if not self._places[may]:
             return {}
         every = chances_of(head, act, self._new.content, self._read)

@@ -26,6 +26,7 @@ from wellkept.core.reading.tokens import Features
 from wellkept.core.records.merge import segments
 from wellkept.core.records.summary_levels import is_summary_of
 from wellkept.core.text.forms import canonical, excerpt, slot_key
+from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Difference, DifferenceKind, Memory, Opinion, Relation, Statement
 
@@ -111,9 +112,9 @@ def compare(
 
 def _derived(new: Statement, old: Memory) -> Relation | None:
     """The relation of a summary and one of its sources; None for any other pair."""
-    if is_summary_of(new, old):
+    if new.provenance and is_summary_of(new, old):
         return "generalises"
-    return "refines" if isinstance(new, Memory) and is_summary_of(old, new) else None
+    return "refines" if old.provenance and isinstance(new, Memory) and is_summary_of(old, new) else None
 
 
 def _of_slots(new: Statement, old: Memory) -> tuple[Difference, ...]:
@@ -154,7 +155,10 @@ def _of_texts(new: Statement, old: Memory, opposites: Opposites) -> tuple[Differ
     In an evolved memory the newest segment holds: if it already states the new text, the outdated value of an older
     segment is no conflict.
     """
-    found = _of_segments(new.content, segments(old), opposites)
+    if old.updates:
+        found = _of_segments(new.content, segments(old), opposites)
+    else:
+        found = differences(old.content, new.content, opposites)
     for ours, theirs in ((new.summary, old.summary), (new.trigger, old.trigger)):
         if ours.strip() and theirs.strip():
             beside = differences(theirs, ours, opposites)
@@ -169,8 +173,6 @@ _ADDITIONS = frozenset({"detail", "condition"})
 
 
 def _of_segments(new: str, texts: Sequence[str], opposites: Opposites) -> tuple[Difference, ...]:
-    if len(texts) == 1:
-        return differences(texts[0], new, opposites)
     spoken: list[tuple[Difference, ...]] = []
     for text in reversed(texts):
         if not _same_topic(text, new, opposites):
@@ -307,6 +309,7 @@ def _is_misspelt(item: Difference) -> bool:
     return item.kind == "value" and words and OSA.distance(old, new, score_cutoff=1) <= 1
 
 
+@remembered(4 * MIB)
 def shared_words(a: str, b: str, opposites: Opposites = NO_OPPOSITES) -> float:
     """Share of the content words of the longer text that the other text has too."""
     left, right = features(a, opposites).keys, features(b, opposites).keys

@@ -120,8 +120,8 @@ class Judged:
     """A candidate with its comparison.
 
     Attributes:
-        vetoed: Whether differences forbid a duplicate, whatever the relation model says.
-        worded: Whether the two texts share enough words for a duplicate; if not, the pair is at most listed.
+        vetoed: Whether differences forbid a duplicate that the relation model sees.
+        worded: Whether the two texts share enough words for such a duplicate; if not, the pair is at most listed.
         spoken: Whether one text is a turn of a conversation; the model's contradictions are then ignored.
         memory: The stored memory.
         similarity: Calibrated similarity; -1 without a vector, which is below every threshold.
@@ -142,32 +142,49 @@ class Judged:
         object.__setattr__(self, "similarity", -1.0 if near is None else near)
 
 
-def compared(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
-    """Compare the neighbours in the policy's scope, most similar first."""
-    policy = moment.own
-    if "vector" not in policy.stages:
-        return []
-    judged = []
-    opposites = moment.policy.opposites
+def compared(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[list[Judged], list[Judged]]:
+    """Compare the current neighbours: those in the policy's scope, and those beside it; the most similar first.
+
+    A decision or an episode may state that a fact has changed. Memories of other kinds, and of kinds that do not search
+    by vector, are never merged. For them only contradictions count, and these are only reported.
+    """
+    own = moment.own
+    inside: list[Judged] = []
+    beside: list[Judged] = []
     distant = 0
     for candidate in evidence.neighbours:
         memory = candidate.memory
-        if memory.status != "active" or is_expired(memory, moment.now) or not in_scope(new, memory, policy):
+        if memory.status != "active" or is_expired(memory, moment.now):
             continue
-        similarity = evidence.similarity(candidate)
-        opinion = evidence.opinions.get(memory.id)
-        if opinion is None and _is_distant(new, memory, similarity, policy):
-            if distant == _MOST_DISTANT or not _share_words(new, memory):
-                continue
-            distant += 1
-        comparison = compare(
-            new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion, opposites=opposites
-        )
-        vetoed = opinion is not None and is_barred(new, memory, comparison, opposites)
-        worded = opinion is None or rests_on_words(new, memory, similarity, evidence.bounds)
-        told = _with_hook(comparison, new, memory, evidence, policy)
-        judged.append(Judged(candidate, told, vetoed, worded, is_talk(new, memory)))
-    return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
+        has_opinion = memory.id in evidence.opinions
+        if "vector" in own.stages and in_scope(new, memory, own):
+            if not has_opinion and _is_distant(new, candidate, evidence, own):
+                if distant == _MOST_DISTANT or not _share_words(new, memory):
+                    continue
+                distant += 1
+            inside.append(_with_hook(judged(new, memory, candidate, evidence, moment), new, evidence, own))
+        elif own.on_conflict != "ignore" and may_contradict(new, memory, own, moment.policy):
+            found = judged(new, memory, candidate, evidence, moment)
+            if has_opinion or found.comparison.relation == "conflict":
+                beside.append(found)
+    return sorted(inside, key=_nearest_first), sorted(beside, key=_nearest_first)
+
+
+def judged(new: NewMemory, read: Memory, candidate: Candidate, evidence: Evidence, moment: Moment) -> Judged:
+    """The memory of a candidate, compared by the text that was read: its own, its original, or that of a wording."""
+    opinion, opposites = evidence.opinions.get(read.id), moment.policy.opposites
+    similarity = evidence.similarity(candidate)
+    comparison = compare(
+        new, read, cosine=candidate.cosine, similarity=similarity, opinion=opinion, opposites=opposites
+    )
+    repeats = opinion is not None and comparison.relation in ("same", "generalises")
+    vetoed = repeats and is_barred(new, read, comparison, opposites)
+    worded = not repeats or rests_on_words(new, read, similarity, evidence.bounds)
+    return Judged(candidate, comparison, vetoed, worded, is_talk(new, read))
+
+
+def _nearest_first(found: Judged) -> tuple[float, datetime, str]:
+    return -found.similarity, found.memory.created_at, found.memory.id
 
 
 def rests_on_words(new: Statement, memory: Memory, similarity: float | None, bounds: Bounds) -> bool:
@@ -198,30 +215,6 @@ def is_barred(new: Statement, memory: Memory, comparison: Comparison, opposites:
 def is_question(text: str) -> bool:
     """Whether the text ends with a question mark, in any script."""
     return text.rstrip().endswith(_QUESTION_MARKS)
-
-
-def compared_elsewhere(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Judged]:
-    """Compare memories only for contradictions, most similar first.
-
-    A decision or an episode may state that a fact has changed. Memories of other kinds, and of kinds that do not search
-    by vector, are never merged. For them only contradictions count, and these are only reported.
-    """
-    judged = []
-    opposites = moment.policy.opposites
-    for candidate in evidence.neighbours:
-        memory = candidate.memory
-        if memory.status != "active" or is_expired(memory, moment.now):
-            continue
-        if not may_contradict(new, memory, moment.own, moment.policy):
-            continue
-        opinion = evidence.opinions.get(memory.id)
-        similarity = evidence.similarity(candidate)
-        comparison = compare(
-            new, memory, cosine=candidate.cosine, similarity=similarity, opinion=opinion, opposites=opposites
-        )
-        if opinion is not None or comparison.relation == "conflict":
-            judged.append(Judged(candidate, comparison, spoken=is_talk(new, memory)))
-    return sorted(judged, key=lambda found: (-found.similarity, found.memory.created_at, found.memory.id))
 
 
 def may_contradict(new: Statement, old: Memory, own: KindPolicy, policy: Policy) -> bool:
@@ -272,9 +265,10 @@ def reaches(kind: str, policy: Policy) -> bool:
     return known is not None and known.conflicts_with == "any_kind"
 
 
-def _is_distant(new: NewMemory, memory: Memory, similarity: float | None, policy: KindPolicy) -> bool:
+def _is_distant(new: NewMemory, candidate: Candidate, evidence: Evidence, policy: KindPolicy) -> bool:
     """Whether the similarity is below all bands, where only contradictions count and are only reported."""
-    if similarity is None or new.polarity * memory.polarity == -1:
+    similarity = evidence.similarity(candidate)
+    if similarity is None or new.polarity * candidate.memory.polarity == -1:
         return False
     return similarity < min(policy.act_at, *(band.at for band in policy.bands), 1.0)
 
@@ -286,46 +280,44 @@ def _share_words(new: NewMemory, memory: Memory) -> bool:
     return shared >= _SHARED_WORDS * most or 0 < shared == most - 1
 
 
-def _with_hook(
-    comparison: Comparison, new: NewMemory, memory: Memory, evidence: Evidence, policy: KindPolicy
-) -> Comparison:
+def _with_hook(found: Judged, new: NewMemory, evidence: Evidence, policy: KindPolicy) -> Judged:
     """Apply the caller's own check wherever the rules found no contradiction, whatever the model says.
 
     A conflict found by the model alone may be too improbable to be listed.
     """
-    hook = evidence.contradiction_fn
-    near = comparison.similarity is not None and comparison.similarity >= policy.act_at
-    by_rules = comparison.relation == "conflict" and comparison.reason != "model"
-    if hook is None or not near or by_rules or not hook(memory, new):
-        return comparison
-    custom = Difference("custom", memory.content, new.content, decisive=True)
-    return replace(comparison, relation="conflict", differences=(*comparison.differences, custom), reason="custom_fn")
+    hook, told = evidence.contradiction_fn, found.comparison
+    near = told.similarity is not None and told.similarity >= policy.act_at
+    by_rules = told.relation == "conflict" and told.reason != "model"
+    if hook is None or not near or by_rules or not hook(found.memory, new):
+        return found
+    custom = Difference("custom", found.memory.content, new.content, decisive=True)
+    told = replace(told, relation="conflict", differences=(*told.differences, custom), reason="custom_fn")
+    return replace(found, comparison=told)
+
+
+def may_concern_now(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
+    """Whether a restatement or an update may concern a memory today: it is current, and neither statement is ahead.
+
+    `row` is the memory, or a wording that stands behind it.
+    """
+    if row.status not in SEARCHED or head.status != "active" or is_expired(head, moment.now):
+        return False
+    ahead = is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now)
+    return not ahead and not is_question(row.content)
 
 
 def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
-    """Whether the text may restate a memory; `row` is that memory, or a wording that stands behind it."""
-    if not _is_current(row, head, moment):
-        return False
+    """Whether the text may restate a memory that it may concern; `row` is that memory, or a wording behind it."""
     if not in_scope(new, head, moment.own) and not is_of_family(new, head, moment.own, moment.policy):
         return False
-    ahead = is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now)
-    if ahead or _is_episode(head.kind, moment.policy) or _speakers_differ(new.content, row.content):
+    if _is_episode(head.kind, moment.policy) or _speakers_differ(new.content, row.content):
         return False
     return fields_agree(new, head)
 
 
-def may_outdate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
-    """Whether the text may outdate a memory; `row` is that memory, or a wording that stands behind it."""
-    if not _is_current(row, head, moment) or not is_outdating(new, head, moment.own, moment.policy):
-        return False
-    if is_ahead(new, head, recorded=new.recorded_at or moment.now, now=moment.now):
-        return False
-    return slots_agree(new, head)
-
-
-def _is_current(row: Memory, head: Memory, moment: Moment) -> bool:
-    current = row.status in SEARCHED and head.status == "active" and not is_expired(head, moment.now)
-    return current and not is_question(row.content)
+def may_outdate(new: NewMemory, _: Memory, head: Memory, moment: Moment) -> bool:
+    """Whether the text may outdate a memory that it may concern."""
+    return is_outdating(new, head, moment.own, moment.policy) and slots_agree(new, head)
 
 
 def _speakers_differ(one: str, other: str) -> bool:

@@ -41,7 +41,7 @@ def questions(new: NewMemory, evidence: Evidence, moment: Moment) -> tuple[Memor
         return ()
     nearest = sorted(evidence.neighbours, key=lambda item: (-(item.cosine or 0.0), item.memory.id))
     candidates = list(_originals_first(nearest, evidence, moment.policy))
-    texts = [text_to_read(candidate.memory, moment.policy) for candidate in candidates]
+    texts = texts_to_read((candidate.memory for candidate in candidates), moment.policy)
     asked = chosen(new.content, texts, lambda place: _is_open(new, candidates[place], evidence, moment))
     return tuple(candidates[place].memory for place in asked)
 
@@ -86,12 +86,18 @@ def has_parts(memory: Memory, policy: Policy) -> bool:
     return bool(memory.updates) and known is not None and known.repeats == "fold"
 
 
-def text_to_read(memory: Memory, policy: Policy) -> str:
-    """What the model reads of a memory: its text; of one with parts the original, because each part is read itself.
+def parted(evidence: Evidence, policy: Policy) -> list[tuple[Candidate, Memory]]:
+    """The candidates that belong to a memory with parts, each with that memory."""
+    heads = ((hit, evidence.heads.get(hit.memory.id, hit.memory)) for hit in evidence.neighbours)
+    return [(hit, head) for hit, head in heads if has_parts(head, policy)]
+
+
+def texts_to_read(memories: Iterable[Memory], policy: Policy) -> list[str]:
+    """What the model reads of memories: their texts; of one with parts the original, because each part is read itself.
 
     A model that reads an original with several additions takes the next one for a contradiction.
     """
-    return original(memory) if has_parts(memory, policy) else memory.content
+    return [original(memory) if has_parts(memory, policy) else memory.content for memory in memories]
 
 
 def _originals_first(nearest: Iterable[Candidate], evidence: Evidence, policy: Policy) -> Iterator[Candidate]:

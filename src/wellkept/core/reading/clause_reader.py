@@ -11,7 +11,7 @@ from wellkept.core.reading.clock_times import clock, hours_and_minutes
 from wellkept.core.reading.language_detection import unspaced_language
 from wellkept.core.reading.lexer import han_patterns
 from wellkept.core.reading.policy_antonyms import with_opposites
-from wellkept.core.reading.stems import singular_acronym, stem
+from wellkept.core.reading.stems import stem_as_written
 from wellkept.core.reading.tokens import Clause, Token
 from wellkept.core.reading.value_reader import ValueReader
 from wellkept.policy.antonyms import Opposites
@@ -140,9 +140,7 @@ class ClauseReader(ValueReader):
             return
         inner = any(map(str.isupper, text[1:])) and not self.in_capitals
         proper = (capital and not first) or inner
-        singular = singular_acronym(text)
-        base = singular.lower() if singular else lower
-        self._add_token(Token(text, lower, stem(base, language), proper=proper, first=first))
+        self._add_token(Token(text, lower, stem_as_written(text, lower, language), proper=proper, first=first))
 
     def _read_other(self, kind: str, text: str) -> None:
         """Reads a date, a time, a version, a sign or an identifier."""

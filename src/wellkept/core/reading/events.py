@@ -35,7 +35,7 @@ def courses(a: str, b: str) -> tuple[Course, Course]:
         return Course(), Course()
     ours, theirs = _codes(a), _codes(b)
     common = [code for code in ours if code in theirs]
-    return _course(a, (common or ours)[0]), _course(b, (common or theirs)[0])
+    return _course((a, (common or ours)[0])), _course((b, (common or theirs)[0]))
 
 
 @remembered(8 * MIB)
@@ -66,7 +66,9 @@ def _owners() -> dict[bool, dict[str, tuple[str, ...]]]:
 
 
 @remembered(8 * MIB)
-def _course(text: str, code: str) -> Course:
+def _course(read: tuple[str, str]) -> Course:
+    """The events of a text, read in the language with this code."""
+    text, code = read
     language = lexicon().languages[code]
     reader = SpacedReader(language) if language.grammar.spaced else UnspacedReader(language)
     return reader.read([part for part in _SENTENCE_ENDS.split(prepared(text)) if part and part.strip()])

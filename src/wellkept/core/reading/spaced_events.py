@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from wellkept.core.lexicon import Language, Phrases, in_all_languages, lexicon
 from wellkept.core.reading.event_types import Course, Limit, Order
-from wellkept.core.reading.stems import stem
+from wellkept.core.reading.stems import stems
 
 _WORD = re.compile(r"[^\W_]+(?:[-.:'][^\W_]+)*|,")
 _NEAR = 4
@@ -71,10 +71,10 @@ class SpacedReader:
         )
 
     def _keys(self, words: Iterable[str]) -> frozenset[str]:
-        return frozenset(stem(word, self.language) for word in words if word not in self.silent and word != ",")
+        return self._stems(word for word in words if word not in self.silent and word != ",")
 
     def _stems(self, words: Iterable[str]) -> frozenset[str]:
-        return frozenset(stem(word, self.language) for word in words)
+        return frozenset(stems(words, self.language))
 
     # -- order
 
@@ -290,7 +290,7 @@ class SpacedReader:
 
     def _limit(self, words: Sequence[str], at: int) -> Limit:
         weighty = [place for place, word in enumerate(words) if word not in self.silent and word not in self.of.only]
-        keys = tuple(stem(words[place], self.language) for place in weighty)
+        keys = tuple(stems((words[place] for place in weighty), self.language))
         before = sum(place < at for place in weighty)
         nearest = keys[before : before + 1] or keys[before - 1 : before]
         behind = words[at + 1 : at + 3]

@@ -1,14 +1,17 @@
-"""Stems of words."""
+"""Stems of words, and which words are forms of one word."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from wellkept.core.lexicon import Language, in_all_languages, lexicon
 
 _LONGEST_KEPT = 64
 """Letters of the longest word whose stem is cached."""
+PREFIX = 4
+"""Letters that the forms of one word have in common."""
 
 
 def stem(word: str, language: Language) -> str:
@@ -43,12 +46,31 @@ def _without_suffix(word: str, language: Language) -> str:
     return word
 
 
-def singular_acronym(text: str) -> str | None:
-    """The singular of an acronym in the plural ("PR" of "PRs"); None for other words."""
+def stems(words: Iterable[str], language: Language) -> list[str]:
+    """The stem of each word."""
+    return [stem(word, language) for word in words]
+
+
+def stem_as_written(text: str, lower: str, language: Language) -> str:
+    """The stem of a word as written and in lower case; of an acronym in the plural ("PRs") that of its singular."""
     found = _acronym_in_plural().fullmatch(text)
-    return found.group(1) if found else None
+    return stem(found.group(1).lower() if found else lower, language)
 
 
 @lru_cache(maxsize=1)
 def _acronym_in_plural() -> re.Pattern[str]:
     return re.compile(f"([A-Z]{{2,5}})(?:{'|'.join(sorted(in_all_languages('acronym_endings')))})")
+
+
+def shared_words(a: frozenset[str], b: frozenset[str]) -> int:
+    """The number of words in both sets; words that differ only after their first letters are forms of one word."""
+    return len(a & b) + len(_prefixes(a - b) & _prefixes(b - a))
+
+
+def share_a_verb(verbs: frozenset[str], words: frozenset[str]) -> bool:
+    """Whether one of the verbs, in any form, is among the words."""
+    return bool(_prefixes(verbs) & _prefixes(words) or verbs & words)
+
+
+def _prefixes(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(word[:PREFIX] for word in words if len(word) >= PREFIX)

@@ -319,9 +319,10 @@ def _group(members: Sequence[Hit], guessed: Collection[frozenset[str]]) -> Group
 
     Where only a possible restatement joins them, the best hit is shown: a guess must not outrank a better match.
     """
-    order = sorted(members, key=lambda hit: (hit.memory.status == "active", *age_of(hit.memory)), reverse=True)
-    if any(frozenset((one.memory.id, other.memory.id)) in guessed for one in members for other in members):
-        order = list(members)
+    order = list(members)
+    guess = any(frozenset((one.memory.id, other.memory.id)) in guessed for one in members for other in members)
+    if len(order) > 1 and not guess:
+        order.sort(key=lambda hit: (hit.memory.status == "active", *age_of(hit.memory)), reverse=True)
     conflicts = {item.key: item for hit in order for item in hit.conflicts}
     return Group(order[0], tuple(order[1:]), members[0].score, tuple(conflicts.values()))
 
@@ -331,10 +332,13 @@ def _newer_first(groups: Sequence[Group], hits: Sequence[Hit], disputes: Collect
 
     Recall has already ordered single hits; only reversals by grouping are corrected.
     """
+    contested = [*(one for group in groups for one in group.conflicts), *disputes]
+    if not contested:
+        return tuple(groups)
     order = list(groups)
     of = {key: group for group in groups for key in group.ids}
     place = {hit.memory.id: at for at, hit in enumerate(hits)}
-    for item in sorted((*(one for group in groups for one in group.conflicts), *disputes), key=_since):
+    for item in sorted(contested, key=_since):
         if item.kind != "contradiction" or item.a not in of or item.b not in of:
             continue
         older, newer = sorted((item.a, item.b), key=lambda end: age_of(of[end].shown.memory))

@@ -13,7 +13,7 @@ from itertools import islice
 
 from wellkept.engine.asking import answering, listing
 from wellkept.engine.base.context import Context
-from wellkept.engine.lookup.read import at_most
+from wellkept.engine.base.inputs import at_most
 from wellkept.errors import InvalidInput, ModelError, ModelResponseInvalid, NotFound
 from wellkept.types import Answered, AnswersReport, JournalEntry, ModelAnswers, Question
 from wellkept.types.questions import BATCH

@@ -5,8 +5,8 @@ from __future__ import annotations
 from wellkept.core.asking.learning import FORGETS, Forgetting, forgotten, shifts_of
 from wellkept.core.asking.state import ACTS, Asking, state_of, state_text
 from wellkept.engine.base.context import Context
+from wellkept.engine.base.inputs import at_most
 from wellkept.engine.lookup.open_questions import open_ones
-from wellkept.engine.lookup.read import at_most
 from wellkept.types import AskingReport, JournalEntry, Question, Reason
 
 

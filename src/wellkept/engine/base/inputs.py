@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn
     from wellkept.engine.base.context import Context
 
+MAX_COUNT = 2**53
 MAX_LABEL = 500
 MAX_SUMMARY = 20_000
 MAX_LIST = 1_000
@@ -131,6 +132,30 @@ def share(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # also excludes NaN
         raise InvalidField(f"{value!r} is not a number from 0 to 1", where=name, todo="Use 0.0 to 1.0; 0.5 is neutral")
     return float(value)
+
+
+def count(name: str, value: object, most: int) -> int:
+    """Validate a whole number from 1 to `most`.
+
+    Raises:
+        InvalidField: Any other value.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InvalidField(f"{value!r} is not a whole number from 1 to {most}", where=name, todo="Change it")
+    return value
+
+
+def at_most(name: str, value: object) -> int | None:
+    """Validate an optional bound: a whole number from 0.
+
+    Raises:
+        InvalidField: Any other value.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
+        raise InvalidField(f"{value!r} is not a count", where=name, todo="Use a whole number from 0, or leave it out")
+    return value
 
 
 def check_namespace(name: object) -> str:

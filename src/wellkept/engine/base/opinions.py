@@ -181,7 +181,7 @@ class Opinions:
         Raises:
             UnansweredError: The model must be asked first.
         """
-        from wellkept.core.judging.what_to_ask import questions, text_to_read
+        from wellkept.core.judging.what_to_ask import questions, texts_to_read
 
         if not evidence.neighbours:
             return evidence  # no candidate, so nothing to ask
@@ -192,7 +192,8 @@ class Opinions:
         seen = (new, evidence.neighbours, evidence.heads)
         if self._texts is None or self._texts[0] != seen:  # the same again as before the lock was taken
             asked = questions(new, evidence, moment)
-            self._texts = (seen, {memory.id: text_to_read(memory, moment.policy) for memory in asked})
+            read = texts_to_read(asked, moment.policy)
+            self._texts = (seen, {memory.id: text for memory, text in zip(asked, read, strict=True)})
         texts = self._texts[1]
         told, reading = self.of(new.content, texts), self.reading(new.content, texts)
         return replace(evidence, opinions=told, reading=reading, bounds=bounds, unjudged=not self._silence_decides)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from wellkept.core.judging.compare import compare
 from wellkept.core.judging.evidence import Evidence
 from wellkept.core.judging.risk_bounds import Bounds
-from wellkept.core.judging.what_to_ask import has_parts
+from wellkept.core.judging.what_to_ask import parted
 from wellkept.core.records.merge import original
 from wellkept.core.records.vectors import cosine
 from wellkept.core.text.forms import canonical
@@ -44,12 +44,9 @@ def with_originals(new: NewMemory, evidence: Evidence, vectors: Embeddings, poli
         UnansweredError: An original is not embedded yet.
     """
     found: dict[str, float] = {}
-    heads = (evidence.heads.get(hit.memory.id, hit.memory) for hit in evidence.neighbours)
-    for head in {head.id: head for head in heads}.values():
+    for head in {head.id: head for _, head in parted(evidence, policy)}.values():
         opinion = evidence.opinions.get(head.id)
-        if opinion is None or not has_parts(head, policy):
-            continue
-        if opinion.refines < evidence.bounds.evolve and opinion.repeats < evidence.bounds.skip:
+        if opinion is None or opinion.refines < evidence.bounds.evolve and opinion.repeats < evidence.bounds.skip:
             continue
         ours, theirs = (
             vectors.get(text_of(new)),

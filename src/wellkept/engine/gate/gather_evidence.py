@@ -12,6 +12,7 @@ import numpy as np
 
 from wellkept.core.gate.outcomes import born
 from wellkept.core.gate.worth_keeping import is_plain
+from wellkept.core.judging.calibration import Calibration
 from wellkept.core.judging.evidence import Evidence, Moment, apart, reaches
 from wellkept.core.judging.what_to_ask import MOST_ASKED, asked_from
 from wellkept.core.reading.language_detection import language_is_known
@@ -186,7 +187,8 @@ def with_vectors(
     known = language_is_known(item.new.content)
     if item.is_searched:
         degraded += ctx.scale.degraded
-    found = _neighbours(ctx, tx, item, near)
+    calibration = ctx.scale.calibration
+    found = _neighbours(ctx, tx, item, calibration, near)
     of_meaning = embedded.chunks == 1 and not embedded.by_words
     head = chatter_of(ctx.embedder) if of_meaning and is_plain(item.new, item.policy) else None
     return replace(
@@ -195,7 +197,7 @@ def with_vectors(
         degraded=degraded if known else (*degraded, "language"),
         lexical=ctx.embedder.lexical or embedded.spelled or not known,
         by_words=ctx.embedder.lexical,
-        calibration=ctx.scale.calibration,
+        calibration=calibration,
         embedding=vector_key(item.text),
         chunks=embedded.chunks,
         neighbours=found,
@@ -260,7 +262,7 @@ def _held(item: Item, verbatim: tuple[Candidate, ...]) -> dict[str, frozenset[st
     return {hit.memory.id: both if hit.stage == "content_hash" else canonical for hit in verbatim}
 
 
-def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candidate, ...]:
+def _neighbours(ctx: Context, tx: Tx, item: Item, calibration: Calibration, near: Nearby) -> tuple[Candidate, ...]:
     """All rows of the scope that are similar enough, nearest first, not only the newest."""
     new, policy, searched = item.new, item.policy, item.is_searched
     if not searched and len(item.kinds) == 1:
@@ -269,7 +271,7 @@ def _neighbours(ctx: Context, tx: Tx, item: Item, near: Nearby) -> tuple[Candida
     if policy.on_conflict != "ignore":
         # One word dominates the vector of a short text: the nearest few are compared at any similarity.
         wanted = 0.0 if len(new.content) <= SHORT else min(wanted, asked_from(new.content))
-    floor = ctx.scale.calibration.cosine(wanted) - _MARGIN
+    floor = calibration.cosine(wanted) - _MARGIN
     limit, sources = FIRST_ASK, sources_of(new)
     while True:
         close, complete = near.of(item.place, limit=limit, floor=floor)

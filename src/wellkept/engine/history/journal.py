@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from wellkept.core.gate.judged_later import VERB, WAITS
 from wellkept.core.records.effects import invert, touched
 from wellkept.engine.base.context import Context
+from wellkept.engine.base.inputs import at_most
 from wellkept.engine.base.retry import writing
 from wellkept.engine.history import lessons
-from wellkept.engine.lookup.read import at_most
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, NotFound, UndoBlocked
 from wellkept.storage.port import Stale, Tx

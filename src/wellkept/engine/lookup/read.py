@@ -10,7 +10,7 @@ from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.fits import is_backward, matching, misfit
 from wellkept.core.records.lifecycle import grown_stability
 from wellkept.engine.base.context import Context
-from wellkept.engine.base.inputs import share
+from wellkept.engine.base.inputs import at_most, count, share
 from wellkept.engine.base.paging import pages
 from wellkept.engine.lookup import filters
 from wellkept.errors import AmbiguousId, Busy, Elsewhere, Full, InvalidField, NotFound, ReadOnly
@@ -28,36 +28,11 @@ from wellkept.types import (
 
 log = logging.getLogger("wellkept")
 
-MAX_COUNT = 2**53
 _AT_ONCE = 50
 MAX_DEPTH = 20
 MAX_ID = 200
 _MIN_PREFIX = 4
 _MIN_END = 6
-
-
-def count(name: str, value: object, most: int) -> int:
-    """Validate a whole number from 1 to `most`.
-
-    Raises:
-        InvalidField: Any other value.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidField(f"{value!r} is not a whole number from 1 to {most}", where=name, todo="Change it")
-    return value
-
-
-def at_most(name: str, value: object) -> int | None:
-    """Validate an optional bound: a whole number from 0.
-
-    Raises:
-        InvalidField: Any other value.
-    """
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
-        raise InvalidField(f"{value!r} is not a count", where=name, todo="Use a whole number from 0, or leave it out")
-    return value
 
 
 def identify(ctx: Context, short_id: object) -> str:

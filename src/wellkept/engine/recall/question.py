@@ -9,9 +9,8 @@ from typing import Any, cast, get_args
 from wellkept.core.judging.calibration import Calibration
 from wellkept.core.recall.relevance import DEFAULT_MIN_SCORE, tells_apart
 from wellkept.core.text.forms import check_text, search_terms
-from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, moment
+from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, count, moment
 from wellkept.engine.lookup import filters
-from wellkept.engine.lookup.read import count
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.errors import EmptyContent, InvalidField, use_one_of
 from wellkept.types import (

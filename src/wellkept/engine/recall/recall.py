@@ -63,7 +63,6 @@ def recall(ctx: Context, query: str, asked: Asked) -> Hits:
 
 def _found(ctx: Context, q: Question, look: _Look) -> Hits:
     """The hits; models are asked between views, so that a slow model keeps no view of the store open."""
-    opinions = Opinions(ctx)
     with look() as tx:
         pool, scored, matched = _in_context(tx, candidates.gather(tx, q), q)
         relevance = floor.relevance_of(scored, matched)
@@ -72,7 +71,8 @@ def _found(ctx: Context, q: Question, look: _Look) -> Hits:
     low: list[LeftOut] = []
     if max(relevance.values(), default=0.0) < q.min_score:  # nothing answers the query: no model is asked
         scored, low = floor.above(scored, relevance, q)
-    scored = reranked(ctx, scored, q)
+    if q.rerank and ctx.reranker is not None:
+        scored = reranked(ctx.reranker, scored, q.text)
     with look() as tx:
         # `semantic` is the plain order of the cosines.
         recorded = Recorded.of(tx, scored if q.grouped or q.mode != "semantic" else ())
@@ -80,7 +80,7 @@ def _found(ctx: Context, q: Question, look: _Look) -> Hits:
         known = repeats.known(ctx, tx, hits, recorded, for_model=q.ask_model) if q.grouped else Known()
     hits, lower = floor.above(hits, relevance, q)
     seen = _Seen(tuple(hits), (*low, *lower, *hidden), known)
-    things = _things(ctx, seen, q, opinions)
+    things = _things(ctx, seen, q)
     with look() as tx:
         found = _answer(tx, things, seen, q)
         if q.explain and q.as_of is None:  # the past has no open questions
@@ -102,11 +102,11 @@ def _views(ctx: Context, q: Question, vectors: Embeddings) -> _Look:
     return lambda: nullcontext(past)
 
 
-def _things(ctx: Context, seen: _Seen, q: Question, opinions: Opinions) -> list[Hit]:
+def _things(ctx: Context, seen: _Seen, q: Question) -> list[Hit]:
     """All hits, with repeats listed under the newest of them when grouping is on."""
     if not q.grouped:
         return list(seen.hits)
-    reader = opinions if q.ask_model else None
+    reader = Opinions(ctx) if q.ask_model else None
     groups, degraded = repeats.each_once(ctx, seen.hits, seen.known, reader, limit=q.limit)
     return [
         replace(
@@ -145,12 +145,12 @@ def _answer(tx: Tx, things: Sequence[Hit], seen: _Seen, q: Question) -> Hits:
     shown = {key for hit in hits for key in hit.ids}
     flagged = [item for item in tx.conflicts(ids=sorted(shown)) if is_open(item, q.now)]
     return Hits(
-        (
+        [
             replace(hit, conflicts=tuple(item for item in flagged if not {item.a, item.b}.isdisjoint(hit.ids)))
             if flagged
             else hit
             for hit in hits
-        ),
+        ],
         left_out=_once(left_out, shown),
         dangling=added.dangling,
     )

@@ -1,4 +1,4 @@
-"""Sorts the best hits with the store's reranker, if there is one."""
+"""Sorts the best hits with a reranker."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import logging
 import math
 from dataclasses import replace
 
-from wellkept.engine.base.context import Context
 from wellkept.engine.models.fail_open import guarded
-from wellkept.engine.recall.question import Question
 from wellkept.errors import ModelError, ModelResponseInvalid
 from wellkept.models.port import Reranker
 from wellkept.types import Hit
@@ -19,17 +17,17 @@ AMONG = 20
 """How many of the best hits are read; one takes some ten milliseconds on a CPU."""
 
 
-def reranked(ctx: Context, hits: list[Hit], q: Question) -> list[Hit]:
+def reranked(reranker: Reranker, hits: list[Hit], query: str) -> list[Hit]:
     """The first hits in the reranker's order, unreadable ones after them; the others unchanged.
 
     The part `rerank` contains its value; scores are unchanged. When it fails or exceeds its time limit, the order
     is unchanged, and the hits report it. Not to be called inside a transaction.
     """
     first = hits[:AMONG]
-    if ctx.reranker is None or not q.rerank or len(first) < 2:
+    if len(first) < 2:
         return hits
     try:
-        told = _told(ctx.reranker, q.text, [hit.memory.content for hit in first])
+        told = _told(reranker, query, [hit.memory.content for hit in first])
     except ModelError as error:
         log.warning("Reranker failed, the answers keep their order: %s", error)
         return [replace(hit, degraded=(*hit.degraded, "reranker")) for hit in hits]

@@ -16,9 +16,9 @@ from wellkept.core.gate.judged_later import VERB, WAITS
 from wellkept.core.records.effects import invert
 from wellkept.core.text.forms import check_text, excerpt
 from wellkept.engine.base.context import Context
+from wellkept.engine.base.inputs import at_most
 from wellkept.engine.gate import write
 from wellkept.engine.history.past import Past
-from wellkept.engine.lookup.read import at_most
 from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.engine.replay import past_decisions
 from wellkept.engine.replay.answers import Answers

@@ -22,11 +22,11 @@ from wellkept.core.records.merge import SHOWN_UPDATES, absorbed, added, original
 from wellkept.core.records.wikilinks import is_waiting
 from wellkept.core.text.forms import check_text, decode, is_line
 from wellkept.engine.base.context import Context
-from wellkept.engine.base.inputs import label, new_memory
+from wellkept.engine.base.inputs import MAX_COUNT, label, new_memory
 from wellkept.engine.base.numbered_lines import LONGEST, Line
 from wellkept.engine.gate.acts import MAX_REL
 from wellkept.engine.gate.write import CHUNK
-from wellkept.engine.lookup.read import MAX_COUNT, MAX_ID
+from wellkept.engine.lookup.read import MAX_ID
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.transfer.exported_questions import (
     Lessons,

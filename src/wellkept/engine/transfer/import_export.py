@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from wellkept.core.text.forms import content_hash, decode, excerpt
-from wellkept.engine.base.inputs import moment, new_memory
+from wellkept.engine.base.inputs import MAX_COUNT, moment, new_memory
 from wellkept.engine.base.numbered_lines import LONGEST, Line
 from wellkept.engine.gate.idempotency import payload_of
-from wellkept.engine.lookup.read import MAX_COUNT
 from wellkept.errors import InvalidField, InvalidInput, InvalidText, WellkeptError
 from wellkept.parsing import json_values, parsed_json
 from wellkept.policy import Policy

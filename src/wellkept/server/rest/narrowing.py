@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from wellkept.engine.base.inputs import MAX_COUNT
 from wellkept.engine.gate.acts import MAX_REL
-from wellkept.engine.lookup.read import MAX_COUNT
 from wellkept.types import PLAN_SCHEMA
 
 _PLANES = "".join(chr(plane * 0x10000 + 0xFFFE) + chr(plane * 0x10000 + 0xFFFF) for plane in range(1, 17))

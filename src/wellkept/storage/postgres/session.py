@@ -221,8 +221,12 @@ class Session:
         """All rows of a query."""
         return self.select(self.text(name), parameters)
 
+    def composed(self, names: Sequence[str], parameters: Parameters) -> list[Any]:
+        """All rows of the query that consists of the parts with these names."""
+        return self.select(self.text(*names), parameters)
+
     def select(self, sql: str, parameters: Parameters = None) -> list[Any]:
-        """All rows of a query composed of named parts."""
+        """All rows of a query given as text."""
         [cursor] = self._sent([(sql, parameters)])
         try:
             return cursor.fetchall()
@@ -239,10 +243,6 @@ class Session:
                     yield rows
         except psycopg.Error as error:
             raise translated(error, self.where) from error
-
-    def listed(self, values: Iterable[Any]) -> list[Any]:
-        """Several values as one array parameter."""
-        return list(values)
 
     def vector(self, blob: bytes) -> Half:
         """A vector as the parameter of a statement."""

@@ -16,15 +16,13 @@ class Answer(NamedTuple):
 class Session(Protocol):
     """Runs named statements inside a transaction and raises typed errors.
 
+    A list among the parameters is several values.
+
     Attributes:
         where: Name of the store in errors.
     """
 
     where: str
-
-    def text(self, *names: str) -> str:
-        """The statement that consists of the parts with these names."""
-        ...
 
     def run(self, name: str, parameters: Mapping[str, Any] = ...) -> int:
         """Run a statement; return the number of changed rows."""
@@ -50,16 +48,12 @@ class Session(Protocol):
         """All rows of a query."""
         ...
 
-    def select(self, sql: str, parameters: Mapping[str, Any] = ...) -> list[Any]:
-        """All rows of a query composed of named parts."""
+    def composed(self, names: Sequence[str], parameters: Mapping[str, Any]) -> list[Any]:
+        """All rows of the query that consists of the parts with these names."""
         ...
 
     def blocks(self, name: str, parameters: Mapping[str, Any], size: int) -> Iterator[list[Any]]:
         """The rows of a query in blocks of `size`."""
-        ...
-
-    def listed(self, values: Iterable[Any]) -> Any:
-        """Several values as one parameter of a statement."""
         ...
 
     def vector(self, blob: bytes) -> bytes:

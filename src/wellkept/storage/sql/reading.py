@@ -17,8 +17,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wellkept.core.records.codec import DAMAGE
 from wellkept.core.text.forms import slot_key
 from wellkept.errors import Corrupt
-from wellkept.storage.journal_codec import changed_ids, common_above, first_before, unpacked
-from wellkept.storage.memory_rows import conflict_of, entry_of, links_of, memories_of, micros, vectors_of
+from wellkept.storage.journal_codec import changed_ids, first_before, unpacked
+from wellkept.storage.memory_rows import (
+    common_above,
+    conflict_of,
+    entry_of,
+    links_of,
+    memories_of,
+    micros,
+    vectors_of,
+)
 from wellkept.storage.reading_only import ReadingOnly
 from wellkept.storage.sql.connection import Session
 from wellkept.storage.vectors.matrices import VectorIndex
@@ -158,15 +166,11 @@ class ReadTx(ReadingOnly, ABC):
             return []
         conditions = [*_key_conditions(where), *_state_conditions(where)]
         names = [name for name, _ in conditions]
-        parameters = {
-            name: self._session.listed(value) if isinstance(value, tuple) else value
-            for _, given in conditions
-            for name, value in given.items()
-        }
+        parameters = {name: value for _, given in conditions for name, value in given.items()}
         parameters |= {"ns": self._ns, "model": self._model, "limit": None if where.ids else limit}
         backwards = where.before is not None and not where.ids
         parts = self._find_parts(where, ["find", *names, "find.backwards" if backwards else "find.order"])
-        rows = self._session.select(self._session.text(*parts), parameters)
+        rows = self._session.composed(parts, parameters)
         if backwards:
             rows.reverse()
         if where.ids and len(rows) > 1:
@@ -263,7 +267,7 @@ class ReadTx(ReadingOnly, ABC):
                 yield Block(ids, kinds, statuses, session.vector_bytes(blobs))
 
     def _index_rows(self, ids: Iterable[str], session: Session) -> dict[str, Row]:
-        rows = session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": self._session.listed(ids)})
+        rows = session.rows("vector.rows", {"ns": self._ns, "model": self._model, "ids": list(ids)})
         usable = self._usable([row[3] for row in rows])
         return {row[0]: Row(row[1], row[2], vector) for row, vector in zip(rows, usable, strict=True)}
 
@@ -286,7 +290,7 @@ class ReadTx(ReadingOnly, ABC):
         """The query of vectors by hash; none if there are none of the store's embedder."""
         if self.foreign or not hashes:
             return []
-        return [("vector.get", {"ns": self._ns, "model": self._model, "hashes": self._session.listed(hashes)})]
+        return [("vector.get", {"ns": self._ns, "model": self._model, "hashes": list(hashes)})]
 
     def _usable_vectors(self, rows: Sequence[Any]) -> dict[str, Vector]:
         """The vectors in the answer, by hash."""
@@ -323,7 +327,7 @@ class ReadTx(ReadingOnly, ABC):
         looked, most = 0, max(64, 2 * limit) if kinds else limit
         while len(found) < limit and looked < len(ranks):
             part = ranks.best(most)[looked:]
-            rows = self._session.rows("words.memories", {"ns": self._ns, "places": self._session.listed(part)})
+            rows = self._session.rows("words.memories", {"ns": self._ns, "places": list(part)})
             told = {place: memory_id for place, memory_id, kind in rows if not kinds or kind in kinds}
             found += [told[place] for place in part if place in told]
             looked, most = most, 2 * most
@@ -370,7 +374,7 @@ class ReadTx(ReadingOnly, ABC):
         if ids is None:
             rows = self._session.rows("link.all", {"ns": self._ns})
         else:
-            rows = self._session.rows("link.of", {"ns": self._ns, "ids": self._session.listed(ids)})
+            rows = self._session.rows("link.of", {"ns": self._ns, "ids": list(ids)})
         return links_of(rows)
 
     def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
@@ -378,8 +382,7 @@ class ReadTx(ReadingOnly, ABC):
         if ids is None and keys is None:
             rows = self._session.rows("conflict.all", {"ns": self._ns})
         else:
-            listed = self._session.listed
-            asked = {"ns": self._ns, "ids": listed(ids or ()), "keys": listed(keys or ())}
+            asked = {"ns": self._ns, "ids": list(ids or ()), "keys": list(keys or ())}
             rows = self._session.rows("conflict.of", asked)
         return [conflict_of(record) for (record,) in rows]
 
@@ -407,19 +410,19 @@ class ReadTx(ReadingOnly, ABC):
         parameters["limit"] = None if newest is None else max(0, newest)
         if memory_ids is not None:
             parts.append("journal.memory_ids")
-            parameters["ids"] = self._session.listed(memory_ids)
+            parameters["ids"] = list(memory_ids)
         if seqs is not None:
             parts.append("journal.seqs")
             numbers: Iterable[object] = seqs  # a value that is no number matches nothing
             asked = [seq for seq in numbers if isinstance(seq, int) and 0 < seq <= _MOST]
-            parameters["seqs"] = self._session.listed(asked)
+            parameters["seqs"] = asked
         if key:
             parts.append("journal.key")
             parameters["key"] = key
         if run_id:
             parts.append("journal.run")
             parameters["run"] = run_id
-        rows = self._session.select(self._session.text(*parts, "journal.newest_first"), parameters)
+        rows = self._session.composed([*parts, "journal.newest_first"], parameters)
         rows.reverse()
         try:
             return self._entries({seq: entry_of(record) for seq, record in rows})
@@ -434,7 +437,7 @@ class ReadTx(ReadingOnly, ABC):
         if not ids:
             return [unpacked(plain, seq, {}) for seq, plain in plains.items()]
         changes: defaultdict[str, list[int]] = defaultdict(list)
-        asked = {"ns": self._ns, "after": min(plains), "ids": self._session.listed(ids)}
+        asked = {"ns": self._ns, "after": min(plains), "ids": list(ids)}
         for memory_id, number in self._session.rows("journal.changes", asked):
             changes[memory_id].append(number)
         wanted: list[tuple[int, str, int | None]] = []
@@ -446,7 +449,7 @@ class ReadTx(ReadingOnly, ABC):
         others = dict(plains)
         missing = sorted({later for _, _, later in wanted if later is not None and later not in others})
         if missing:
-            given = {"ns": self._ns, "seqs": self._session.listed(missing)}
+            given = {"ns": self._ns, "seqs": list(missing)}
             for seq, record in self._session.rows("journal.packed", given):
                 others[seq] = entry_of(record)
         last = [memory_id for _, memory_id, later in wanted if later is None]
@@ -461,14 +464,14 @@ def _key_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
     if where.ids and len(where.ids) == 1:
         yield "find.id", {"id": where.ids[0]}
     elif where.ids:
-        yield "find.ids", {"ids": tuple(where.ids)}
+        yield "find.ids", {"ids": list(where.ids)}
     if where.id_end:
         yield "find.id_end", {"id_end": where.id_end}
     if where.id_prefix:
         yield "find.id_prefix", {"id_prefix": where.id_prefix, "id_prefix_end": where.id_prefix + "\U0010ffff"}
     for name, several in (("hashes", where.hashes), ("kinds", where.kinds)):
         if several:
-            yield f"find.{name}", {name: tuple(several)}
+            yield f"find.{name}", {name: list(several)}
     if where.subject is not None:
         subject = slot_key(where.subject)
         yield "find.subject" if subject else "find.no_subject", {"subject": subject}
@@ -478,7 +481,7 @@ def _key_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _state_conditions(where: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
     if where.statuses and len(set(where.statuses)) < len(ALL_STATUSES):
-        yield "find.statuses", {"statuses": tuple(where.statuses)}
+        yield "find.statuses", {"statuses": list(where.statuses)}
     if where.ongoing is not None:
         yield "find.ongoing", {"ongoing": where.ongoing}
     if where.created_from is not None:

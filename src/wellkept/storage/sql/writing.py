@@ -172,7 +172,7 @@ class WriteTx(ReadTx):
         ends = [effect.after for effect in effects if isinstance(effect, MemoryChange)]
         texts = self._vectors_of({after.embedding for after in ends if after} - fresh.keys() - {""})
         if held:
-            asked += [*texts, ("memory.held", {"ns": self._ns, "ids": self._session.listed(held)})]
+            asked += [*texts, ("memory.held", {"ns": self._ns, "ids": list(held)})]
         answers = self._session.batch(asked) if asked else []
         known: dict[str, Vector] = {}
         if held:
@@ -208,7 +208,7 @@ class WriteTx(ReadTx):
     def _write_memories(self, held: Mapping[str, Held], known: Mapping[str, Vector]) -> None:
         gone = [one for one, row in held.items() if row.former is not None and row.place != row.former]
         if gone:
-            self._session.put("memory.delete", [{"ns": self._ns, "ids": self._session.listed(gone)}])
+            self._session.put("memory.delete", [{"ns": self._ns, "ids": list(gone)}])
         inserts: list[Sequence[Any]] = []
         updates: list[Sequence[Any]] = []
         usage: dict[str, tuple[Any, ...]] = {}
@@ -251,7 +251,7 @@ class WriteTx(ReadTx):
         rows = [{**at, "hash": one, "vec": self._session.vector(blob)} for one, blob in blobs.items()]
         self._session.put("vector.put", rows)
         if self._mixed and blobs:
-            self._session.put("vector.drop_former", [{**at, "hashes": self._session.listed(blobs)}])
+            self._session.put("vector.drop_former", [{**at, "hashes": list(blobs)}])
         return {digest: restore(blob) for digest, blob in blobs.items()}
 
     def _checked_vector(self, digest: str, vector: Vector) -> bytes:
@@ -285,7 +285,7 @@ class WriteTx(ReadTx):
             return []
         ids: Iterable[str] = entry.memory_ids
         if not entry.memory_ids:
-            asked = {"ns": self._ns, "hashes": self._session.listed(sorted(others))}
+            asked = {"ns": self._ns, "hashes": sorted(others)}
             ids = [memory_id for (memory_id,) in self._session.rows("vector.users", asked)]
         return [memory_id for memory_id in dict.fromkeys(ids) if memory_id not in moved]
 
@@ -402,7 +402,7 @@ class WriteTx(ReadTx):
         self._uncommitted |= dict.fromkeys(held)
         listed = sorted(gone)
         for name in ("alias.erase", "link.erase", "conflict.erase"):
-            self._session.run(name, {"ns": self._ns, "ids": self._session.listed(listed)})
+            self._session.run(name, {"ns": self._ns, "ids": list(listed)})
         self._drop_vectors(hashes - {""})
         clean = scrubbed(entry, gone)
         return self._append(clean, clean.effects, _texts(clean), listed)
@@ -433,9 +433,9 @@ class WriteTx(ReadTx):
     def _drop_vectors(self, hashes: set[str]) -> None:
         if not hashes:
             return
-        asked = {"ns": self._ns, "hashes": self._session.listed(sorted(hashes))}
+        asked = {"ns": self._ns, "hashes": sorted(hashes)}
         used = {row[0] for row in self._session.rows("memory.embeddings_in_use", asked)}
-        self._session.run("vector.delete", {**asked, "hashes": self._session.listed(sorted(hashes - used))})
+        self._session.run("vector.delete", {**asked, "hashes": sorted(hashes - used)})
 
     # ---- restoring ----
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wellkept.storage.journal_codec import common_above
+from wellkept.storage.memory_rows import common_above
 from wellkept.storage.sql import reading
 from wellkept.storage.sql.reading import Opened
 from wellkept.types import Filter
@@ -52,7 +52,8 @@ class ReadTx(reading.ReadTx):
             if session is not None:
                 self._catch_up(space, session)
 
-    def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
+    def _counts(self, terms: Sequence[str]) -> list[tuple[int, str]]:
+        counted: list[tuple[int, str]] = []
         self._listed: dict[str, NDArray[np.int64]] = {}
         most = common_above(self.seq)
         for term in filter(_TOKEN.fullmatch, terms):
@@ -60,9 +61,10 @@ class ReadTx(reading.ReadTx):
             places = self._list(term, most + 1)
             if places.size <= most:
                 self._listed[term] = places
-                yield places.size, term
+                counted.append((places.size, term))
             else:
-                yield self._session.row("words.count", {"term": f"{self._ns}_{term}"})[0], term
+                counted.append((self._session.row("words.count", {"term": f"{self._ns}_{term}"})[0], term))
+        return counted
 
     def _places(self, terms: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         return {term: self._listed[term] if term in self._listed else self._list(term, -1) for term in terms}

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from wellkept.core.records.codec import dumps, record_text
 from wellkept.errors import Corrupt
 from wellkept.storage.memory_rows import columns, conflict_of, is_usage, link_of, memory_of, micros
-from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.verify import flaws, rows_of, unusable
+from wellkept.storage.sqlite.write_transaction import words_of
 from wellkept.types import Memory
 
 

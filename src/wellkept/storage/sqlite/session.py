@@ -37,10 +37,6 @@ class Session:
         except sqlite3.Error as error:
             raise translated(error, self.where) from error
 
-    def text(self, *names: str) -> str:
-        """The statement that consists of the parts with these names."""
-        return "\n".join([self._queries[name] for name in names])
-
     def run(self, name: str, parameters: Parameters = ()) -> int:
         """Run a statement; return the number of changed rows."""
         return self.execute(self._queries[name], parameters).rowcount
@@ -48,7 +44,7 @@ class Session:
     def many(self, name: str, rows: Iterable[Parameters]) -> None:
         """Run a statement for each row."""
         try:
-            self._connection.executemany(self._queries[name], rows)
+            self._connection.executemany(self._queries[name], map(_bound, rows))
         except sqlite3.IntegrityError:
             raise
         except (sqlite3.Error, UnicodeEncodeError) as error:
@@ -73,10 +69,14 @@ class Session:
         """All rows of a query."""
         return self.select(self._queries[name], parameters)
 
+    def composed(self, names: Sequence[str], parameters: Parameters) -> list[Any]:
+        """All rows of the query that consists of the parts with these names."""
+        return self.select("\n".join([self._queries[name] for name in names]), parameters)
+
     def select(self, sql: str, parameters: Parameters = ()) -> list[Any]:
-        """All rows of a query composed of named parts."""
+        """All rows of a query given as text."""
         try:
-            return self._connection.execute(sql, parameters).fetchall()
+            return self._connection.execute(sql, _bound(parameters)).fetchall()
         except (sqlite3.Error, UnicodeEncodeError) as error:
             raise translated(error, self.where) from error
 
@@ -99,7 +99,7 @@ class Session:
             StorageError: Any other error of SQLite.
         """
         try:
-            return self._connection.execute(sql, parameters)
+            return self._connection.execute(sql, _bound(parameters))
         except sqlite3.IntegrityError:
             raise
         except (sqlite3.Error, UnicodeEncodeError) as error:
@@ -114,10 +114,6 @@ class Session:
         """Roll back an open transaction; a full disk may have done so already."""
         if self._connection.in_transaction:
             self.run("rollback")
-
-    def listed(self, values: Iterable[Any]) -> str:
-        """Several values as one parameter: a JSON array for `json_each`."""
-        return json.dumps(list(values), ensure_ascii=False)
 
     def vector(self, blob: bytes) -> bytes:
         """A vector as a parameter, unchanged."""
@@ -145,3 +141,13 @@ class Session:
     def close(self) -> None:
         """Close the connection; safe to call twice."""
         self._connection.close()
+
+
+def _bound(parameters: Any) -> Any:
+    """The parameters, with each list as a JSON array for `json_each`."""
+    if not isinstance(parameters, dict) or list not in map(type, parameters.values()):
+        return parameters
+    return {
+        name: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+        for name, value in parameters.items()
+    }

@@ -25,8 +25,8 @@ from wellkept.storage.sql.verification import (
     some,
     strayed,
 )
-from wellkept.storage.sqlite.rows import words_of
 from wellkept.storage.sqlite.session import Session
+from wellkept.storage.sqlite.write_transaction import words_of
 from wellkept.types import SEARCHED
 
 

@@ -10,10 +10,14 @@ from wellkept.storage import memory_rows
 from wellkept.storage.sql import writing
 from wellkept.storage.sql.writing import Held
 from wellkept.storage.sqlite.read_transaction import ReadTx
-from wellkept.storage.sqlite.rows import words_of
 from wellkept.types import SEARCHED, JournalEntry, Memory
 
 _ROWS_AT_ONCE = 1000
+
+
+def words_of(memory: Memory, ns: int) -> str:
+    """The terms of a memory as an FTS5 row: distinct, space-separated, each prefixed with the namespace's number."""
+    return " ".join([f"{ns}_{term}" for term in dict.fromkeys(memory_rows.searched(memory))])
 
 
 class WriteTx(ReadTx, writing.WriteTx):
