@@ -31,13 +31,15 @@ WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
 # What `make test-postgres` repeats. The engine, but not what runs on every backend anyway, or keeps its stores in memory
 # there too; of the surfaces those where the backend has a say: the others keep no store there, or show what happens
-# between the caller and the engine.
+# between the caller and the engine, such as how an answer is printed.
 ON_ALL := $(addprefix tests/engine/, test_consolidate.py test_flushing.py test_migrating.py test_replay.py) \
 	$(addprefix tests/properties/, test_answering.py test_filters.py test_lockstep.py test_long_lives.py)
 IN_MEMORY := $(addprefix tests/engine/, test_future_dates.py test_queue_lease.py test_recall_views.py \
 	test_recent_opinions.py test_scale.py test_sure_differences.py) \
 	$(addprefix tests/properties/, test_cluster.py test_judging.py)
-SURFACES_TOO := $(filter-out %/test_cli_processes.py, $(wildcard tests/surfaces/test_cli_*.py)) \
+PRINTED := $(addprefix tests/surfaces/test_cli_, answer_with.py calibrate.py json.py pack.py plain_values.py processes.py \
+	safety.py worddiffs.py)
+SURFACES_TOO := $(filter-out $(PRINTED), $(wildcard tests/surfaces/test_cli_*.py)) \
 	$(addprefix tests/surfaces/, access/test_cli_token.py mcp/test_conflicts_and_links.py mcp/test_queue_of_calls.py \
 	mcp/test_tools.py operations/test_parity.py rest/test_figures.py rest/test_queue_of_requests.py rest/test_readiness.py \
 	rest/test_rest.py serving/test_isolation.py serving/test_many_clients.py serving/test_mcp_access.py serving/test_process.py)
@@ -48,9 +50,9 @@ IN_AGENTS := adk agent_framework llamaindex strands
 IN_CREWAI := crewai
 # What decides is covered by its own tables; these run under coverage, and `make test` runs them once.
 MEASURED := tests/core tests/golden
-# What other Pythons run: all of them the first, the newest all; the examples are few, for they are those of the main one.
-INNER := tests/core tests/contract src
-OUTER := tests/models tests/client tests/surfaces/mcp tests/surfaces/operations
+# What other Pythons run: the first on each, the second on the newest; the examples are few, for they are those of the main one.
+INNER := tests/contract src
+OUTER := tests/core tests/models tests/client tests/surfaces/mcp tests/surfaces/operations
 
 # Both are looked for only when something has to be installed; see .ci/find-python.
 ifeq ($(origin PYTHON), undefined)
