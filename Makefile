@@ -22,28 +22,37 @@ AXE := build/axe
 TYPESCRIPT := clients/typescript
 HADOLINT := build/hadolint
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Tests that wait for servers, processes and locks leave a core to one more.
+WORKERS ?= $(shell expr $(JOBS) + 1)
 TESTS ?=
 SEARCHING ?=
 GUARDING ?= --quick
 WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
-# What `make test-postgres` repeats. The engine, but not what runs on every backend anyway; of the surfaces those where the
-# backend has a say: the others keep no store there, or show what happens between the caller and the engine.
-ON_ALL := tests/engine/test_consolidate.py tests/engine/test_flushing.py tests/engine/test_migrating.py \
-	tests/engine/test_replay.py tests/properties/test_lockstep.py tests/properties/test_long_lives.py
-SURFACES_TOO := $(filter-out %/test_cli_processes.py, $(wildcard tests/surfaces/test_cli_*.py)) \
+# What `make test-postgres` repeats. The engine, but not what runs on every backend anyway, or keeps its stores in memory
+# there too; of the surfaces those where the backend has a say: the others keep no store there, or show what happens
+# between the caller and the engine, such as how an answer is printed.
+ON_ALL := $(addprefix tests/engine/, test_consolidate.py test_flushing.py test_migrating.py test_replay.py) \
+	$(addprefix tests/properties/, test_answering.py test_filters.py test_lockstep.py test_long_lives.py)
+IN_MEMORY := $(addprefix tests/engine/, test_future_dates.py test_queue_lease.py test_recall_views.py \
+	test_recent_opinions.py test_scale.py test_sure_differences.py) \
+	$(addprefix tests/properties/, test_cluster.py test_judging.py)
+PRINTED := $(addprefix tests/surfaces/test_cli_, answer_with.py calibrate.py json.py pack.py plain_values.py processes.py \
+	safety.py worddiffs.py)
+SURFACES_TOO := $(filter-out $(PRINTED), $(wildcard tests/surfaces/test_cli_*.py)) \
 	$(addprefix tests/surfaces/, access/test_cli_token.py mcp/test_conflicts_and_links.py mcp/test_queue_of_calls.py \
 	mcp/test_tools.py operations/test_parity.py rest/test_figures.py rest/test_queue_of_requests.py rest/test_readiness.py \
 	rest/test_rest.py serving/test_isolation.py serving/test_many_clients.py serving/test_mcp_access.py serving/test_process.py)
 STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client $(wildcard tests/scenarios/test_wordings*.py) \
-	$(SURFACES_TOO) $(ON_ALL:%=--ignore=%)
+	$(SURFACES_TOO) $(patsubst %,--ignore=%,$(ON_ALL) $(IN_MEMORY))
 # Agent frameworks that are too large for the development environment, or that fit into none with others: an environment each.
 IN_AGENTS := adk agent_framework llamaindex strands
 IN_CREWAI := crewai
 # What decides is covered by its own tables; these run under coverage, and `make test` runs them once.
 MEASURED := tests/core tests/golden
-INNER := tests/core tests/contract tests/models src
-OUTER := tests/client tests/surfaces/mcp tests/surfaces/operations
+# What other Pythons run: the first on each, the second on the newest; the examples are few, for they are those of the main one.
+INNER := tests/contract src
+OUTER := tests/core tests/models tests/client tests/surfaces/mcp tests/surfaces/operations
 
 # Both are looked for only when something has to be installed; see .ci/find-python.
 ifeq ($(origin PYTHON), undefined)
@@ -79,7 +88,7 @@ dist: $(DEV)/.installed  ## build wheel and sdist into dist/
 
 test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
 	@$(if $(TESTS),,$(MAKE) --no-print-directory coverage)
-	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not external and not soak" \
+	@$(DEV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not external and not soak" \
 		$(if $(TESTS),$(TESTS),$(MEASURED:%=--ignore=%))
 	@$(if $(TESTS),,$(MAKE) --no-print-directory test-postgres)
 
@@ -90,7 +99,7 @@ coverage: $(DEV)/.installed  ## the tests of the core alone; fails where a branc
 	@$(DEV)/bin/python -m coverage report
 
 test-postgres: $(DEV)/.installed  ## the quick tests of the engine and some of the surfaces again, with every store in PostgreSQL
-	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder \
+	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 		-m "not slow and not external and not soak and not file" $(STORES) $(TESTS)
 
 test-install: $(DEV)/.installed  ## wheel and sdist, built and installed into an environment that has nothing else
@@ -288,7 +297,7 @@ test-others: $(DEV)/.installed  ## other Pythons: inner layers, installing, and 
 		some="$(INNER)"; if [ "$$version" = "$$newest" ]; then some="$$some $(OUTER)"; fi; \
 		echo "Python $$version: $$some"; \
 		$(MAKE) --no-print-directory test-quick PYTHON="$$(sh .ci/find-python "$$version")" DEV="$(DEV)-$$version" \
-			TESTS="$$some $(TESTS)"; \
+			TESTS="--hypothesis-profile=brief $$some $(TESTS)"; \
 		$(MAKE) --no-print-directory test-install DEV="$(DEV)-$$version" TESTS='-k "runs or extra"'; \
 	done
 

@@ -344,7 +344,7 @@ def test_a_crowd_of_one_kind_costs_its_number_and_not_its_square(name: str, coun
 @pytest.mark.parametrize("name", sorted(CROWDS))
 def test_the_time_of_a_plan_grows_with_a_crowd_and_not_with_its_square(name: str) -> None:
     """Four times as many memories: a square would take sixteen times as long, twice their number is allowed."""
-    few, many = (_seconds_of_a_plan(crowd(count, CROWDS[name]), 12 * count) for count in (200, 800))
+    few, many = (_seconds_of_a_plan(crowd(count, CROWDS[name]), 12 * count) for count in (100, 400))
     assert many <= 8 * few
 
 

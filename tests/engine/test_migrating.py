@@ -43,6 +43,8 @@ PLACES: dict[str, Callable[[Path, str], Storage]] = {
 }
 """Backends by name; another one is added here."""
 PAIRS = list(product(PLACES, repeat=2))
+IN_PAGES = [(*pair, 7) for pair in PAIRS] + [(name, name, 500) for name in PLACES]
+"""Pages of a few rows between all of them; a page that holds everything need not be tried between any two."""
 _OPENED: list[Storage] = []
 
 
@@ -98,8 +100,7 @@ def storage_of(here: Desk) -> Storage:
     return storage
 
 
-@pytest.mark.parametrize("page", [7, 500])
-@pytest.mark.parametrize(("one", "other"), PAIRS)
+@pytest.mark.parametrize(("one", "other", "page"), IN_PAGES)
 def test_a_moved_store_is_the_same_to_the_letter(one: str, other: str, page: int, tmp_path: Path) -> None:
     """Rows with their use, hashes, links, conflicts, vectors, journal with numbers and times, runs, erasures."""
     here = filled(place(one, tmp_path, "one"), tmp_path)

@@ -180,7 +180,7 @@ written = st.lists(
 
 
 @given(written=written, grouped=st.sampled_from((None, True)), warn=st.booleans())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_grouping_never_hides_a_conflict(tmp_path_factory, written, grouped, warn):
     """I2, I9: even where the model calls everything the same, and alike on both backends."""
     answers = []

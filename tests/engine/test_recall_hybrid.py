@@ -255,7 +255,7 @@ rows = st.lists(
 
 
 @given(written=rows, signal=st.sampled_from(sorted(SIGNALS)))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_with_one_weight_the_order_is_that_of_its_signal_on_both_backends(tmp_path_factory, written, signal):
     """S2-16 for every part; I9."""
     answers = []

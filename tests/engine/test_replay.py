@@ -46,9 +46,12 @@ def moves(report: ReplayReport) -> list[tuple[int, str, str]]:
 # -- the same policy -------------------------------------------------------------------------
 
 
+lives = given(prefix=acts.stories(acts.acts, 14), items=st.lists(acts.items, max_size=4), forward=st.booleans())
+
+
 @each_backend
-@settings(max_examples=60)
-@given(prefix=acts.stories(acts.acts, 14), items=st.lists(acts.items, max_size=4), forward=st.booleans())
+@settings(max_examples=20)
+@lives
 def test_the_policy_of_then_decides_as_it_did(
     backend: str,
     prefix: list[Act],
@@ -56,6 +59,24 @@ def test_the_policy_of_then_decides_as_it_did(
     forward: bool,  # noqa: FBT001
 ) -> None:
     """I4: over any sequence of acts, calls with their own `on_conflict` and a batch among them."""
+    decides_as_it_did(backend, prefix, items, forward=forward)
+
+
+@pytest.mark.soak
+@each_backend
+@settings(max_examples=250)
+@lives
+def test_the_policy_of_then_decides_as_it_did_in_many_lives(
+    backend: str,
+    prefix: list[Act],
+    items: list[dict[str, Any]],
+    forward: bool,  # noqa: FBT001
+) -> None:
+    """The same law, searched further."""
+    decides_as_it_did(backend, prefix, items, forward=forward)
+
+
+def decides_as_it_did(backend: str, prefix: list[Act], items: list[dict[str, Any]], *, forward: bool) -> None:
     with fresh(backend) as here:
         run(here, prefix)
         here.store.remember_many(items, on_conflict="supersede")

@@ -77,7 +77,7 @@ def whole_or_not(rows: tuple[Memory, ...]) -> int:
     return merged
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.soak)])
 def test_a_killed_execution_leaves_whole_clusters_and_a_second_one_finishes(kills: int) -> None:
     """S1-44: kill -9 at a random moment of a random action."""
     chance = random.Random(7)

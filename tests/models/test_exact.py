@@ -122,7 +122,7 @@ def test_the_attention_of_the_relation_model_adds_whole_numbers_that_single_prec
 @pytest.mark.parametrize(
     ("processor", "step"),
     [
-        pytest.param("Nehalem", 12, marks=pytest.mark.slow),
+        pytest.param("Nehalem", 48, marks=pytest.mark.slow),
         pytest.param("Nehalem", 1, marks=pytest.mark.soak),
         pytest.param("Haswell", 0, marks=pytest.mark.soak),
     ],

@@ -32,7 +32,7 @@ def servers() -> Iterator[tuple[Server, Server]]:
 
 
 @pytest.mark.parametrize(
-    "answers", [pytest.param(400, marks=pytest.mark.slow), pytest.param(1_500, marks=pytest.mark.soak)]
+    "answers", [pytest.param(150, marks=pytest.mark.slow), pytest.param(1_500, marks=pytest.mark.soak)]
 )
 def test_a_primary_that_is_killed_under_load_loses_nothing_and_its_standby_goes_on(
     servers: tuple[Server, Server], answers: int
@@ -66,7 +66,7 @@ def test_a_primary_that_is_killed_under_load_loses_nothing_and_its_standby_goes_
 
 @pytest.mark.parametrize(
     ("seconds", "answers"),
-    [pytest.param(8, 300, marks=pytest.mark.slow), pytest.param(60, 3_000, marks=pytest.mark.soak)],
+    [pytest.param(4, 150, marks=pytest.mark.slow), pytest.param(60, 3_000, marks=pytest.mark.soak)],
 )
 def test_connections_cut_at_random_lose_nothing_and_double_nothing(seconds: int, answers: int) -> None:
     """By the server, by the network, and between a commit and its answer."""

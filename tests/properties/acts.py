@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import wellkept
+from postgres.given import EVERYWHERE
 from scenarios.world import World, make
 from wellkept.errors import WellkeptError
 from wellkept.testing.embedder import FakeEmbedder
@@ -50,6 +52,8 @@ CHANGES: tuple[dict[str, Any], ...] = (
     {"title": "A title"},
     {"ended_at": datetime(2026, 1, 2, tzinfo=UTC)},
 )
+few, some = (settings(max_examples=count) for count in ((4, 10) if EVERYWHERE else (8, 20)))
+"""How many stories are told; on a server each takes several times as long. `make soak` tells hundreds of long ones."""
 RESOLUTIONS = ("keep_old", "keep_new", "keep_both", "merge", "dismissed")
 
 

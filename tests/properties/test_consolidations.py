@@ -15,7 +15,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from properties import acts
-from properties.acts import BRANCH, BRANCH_AGAIN, BRANCH_NEAR, COSINES, Act, perform
+from properties.acts import BRANCH, BRANCH_AGAIN, BRANCH_NEAR, COSINES, Act, few, perform, some
 from properties.test_stories import SHELF, run
 from scenarios.tidy import all_the_same
 from scenarios.world import World, make, snapshot
@@ -30,7 +30,6 @@ from wellkept.types import AliasChange, ConflictChange, JournalEntry, Link, Link
 
 TRIO = (BRANCH, BRANCH_AGAIN, BRANCH_NEAR)
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
-few, some = settings(max_examples=15), settings(max_examples=40)
 
 LAX = Rule(id="lax", trigger="always", action="merge", when=When(min_similarity=0.9))
 HIDING = replace(LAX, id="hiding", winner="oldest", older="supersede")

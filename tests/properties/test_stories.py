@@ -15,7 +15,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from properties import acts
-from properties.acts import TEXTS, Act, Raised, perform, stored, world
+from properties.acts import TEXTS, Act, Raised, few, perform, some, stored, world
 from scenarios.world import World, found_anywhere, snapshot
 from stores import BACKENDS
 from wellkept.core.gate.admit import allowed
@@ -28,7 +28,6 @@ from wellkept.types import Candidate, Memory, NewMemory, Statement
 # What is tested here is content, not durability: files in memory spare a wait at every commit.
 SHELF = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
-few, some = settings(max_examples=15), settings(max_examples=40)
 
 
 @contextmanager

@@ -1,7 +1,12 @@
-"""Every scenario runs on both backends."""
+"""Every scenario runs in memory and on one of the other backends, the cases of a table on each of these in turn.
+
+`make soak` runs the rest. That all backends give the same to the letter is shown for every golden scenario in
+`properties/test_long_lives.py`.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +15,26 @@ from typing import Any
 import pytest
 
 from scenarios.world import BACKENDS, World, make
+
+HERE = Path(__file__).parent
+IN_TURN = ("sqlite", "postgres")
+FEW = 3
+"""Tests with so few cases run on every backend."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave every second case of a table to `make soak` on each of the backends that take turns."""
+    tables: dict[str, dict[str, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        chosen = getattr(item, "callspec", None)
+        backend = chosen.params.get("backend") if chosen is not None else None
+        if item.path.parent == HERE and backend in IN_TURN:
+            tables[item.nodeid.partition("[")[0]][backend].append(item)
+    for table in tables.values():
+        if len(table) == len(IN_TURN) and all(len(cases) > FEW for cases in table.values()):
+            for turn, backend in enumerate(IN_TURN):
+                for case in table[backend][turn::2]:
+                    case.add_marker(pytest.mark.soak)
 
 
 @pytest.fixture(params=BACKENDS)

@@ -306,7 +306,7 @@ def wordings(db: Path | str, namespace: str, word: str) -> list[str]:
     return said
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.soak)])
 def test_random_operations_of_two_tokens_never_cross(tmp_path: Path, count: int) -> None:
     """Issue 6: over HTTP, with the ids, keys and runs of the other thrown in."""
     db = place(tmp_path / "a.db")

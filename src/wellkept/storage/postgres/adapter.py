@@ -117,16 +117,22 @@ class PostgresStorage(Bound):
                 self._behind: bool = session.row("isolation.behind")[0]
                 spread = is_spread(session)
                 self._bounds = replace(self._bounds, elsewhere=spread)
-                self._conninfo, workers = apart(self._conninfo, session) if spread else (self._conninfo, ())
+                coordinator, workers = apart(self._conninfo, session) if spread else (self._conninfo, ())
                 is_old = session.row("header.words")[0] != words_version()
             if is_old:
                 self._refresh_words(session)
-        finally:
+            self._pool, *others = [
+                Connections(one, self._where, most=self._connections, seconds=busy_seconds)
+                for one in (coordinator, *workers)
+            ]
+            if coordinator == self._conninfo:
+                self._pool.adopt(first)
+            else:
+                first.close()
+        except BaseException:
             first.close()
-        self._pool, *others = [
-            Connections(one, self._where, most=self._connections, seconds=busy_seconds)
-            for one in (self._conninfo, *workers)
-        ]
+            raise
+        self._conninfo = coordinator
         self._workers = Workers(others)
 
     def __repr__(self) -> str:

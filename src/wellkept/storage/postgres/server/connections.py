@@ -45,6 +45,10 @@ class Connections:
         self._uses = 0
         self._unneeded = 0
 
+    def adopt(self, connection: Connection) -> None:
+        """Keep a connection to the same database that was opened outside the pool and is idle."""
+        self._idle.append(self._known(connection))
+
     def take(self) -> Connection:
         """A connection outside a transaction; it may have died while idle.
 
@@ -124,6 +128,9 @@ class Connections:
                 raise
         except psycopg.Error as error:
             raise unreachable(error, self._where) from error
+        return self._known(connection)
+
+    def _known(self, connection: Connection) -> Connection:
         know_vectors(connection)
         if reads_only(connection):
             self._standbys.add(connection)
