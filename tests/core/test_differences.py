@@ -271,6 +271,7 @@ def test_a_small_word_or_another_order_forbids_same_in_both_directions(old: str,
 @pytest.mark.parametrize(("old", "new"), NONE)
 def test_another_way_of_writing_is_no_difference(old: str, new: str) -> None:
     assert differences(old, new) == ()
+    assert not excludes(old, new)
 
 
 def test_a_denied_and_changed_statement_gives_both_signals() -> None:
