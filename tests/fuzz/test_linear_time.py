@@ -37,6 +37,7 @@ from wellkept.core.transcripts.facts import Passage, facts_in, passages
 from wellkept.core.transcripts.statements import statements
 from wellkept.core.transcripts.turns import Turn
 from wellkept.errors import WellkeptError
+from wellkept.models import relation
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.tokenizer.pairs import PairReader
 from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
@@ -62,6 +63,7 @@ def _note(folder: Path, content: str) -> None:
 
 def _functions(folder: Path) -> dict[str, Read]:
     tokenizer = Tokenizer(minilm_pieces())
+    multilingual = relation._multilingual(relation._packaged(), 0).reader.tokenizer
     return {
         "canonical": text.canonical,
         "fold": text.fold,
@@ -102,6 +104,8 @@ def _functions(folder: Path) -> dict[str, Read]:
         "hashing": lambda t: HashingEmbedder().embed([t]),
         "pieces": tokenizer.encode,
         "pairs": PairReader(tokenizer).read,
+        "pieces of other languages": multilingual.encode,
+        "pairs in other languages": PairReader(multilingual).read,
         "json": parsed_json,
         "json text": lambda t: parsed_json(f'{{"a": [{t}'),
         "toml": parsed_toml,

@@ -223,6 +223,15 @@ def test_beside_an_english_text_only_the_older_texts_in_other_languages_are_read
     assert [isinstance(opinion, ReadTwice) for opinion in told] == [False, True, False]
 
 
+def test_english_is_read_while_the_network_for_other_languages_is_loaded(model: PackagedRelationModel) -> None:
+    told: list[Any] = []
+    reading = threading.Thread(target=lambda: told.append(model.read(PAIRS[:1])), daemon=True)
+    with relation._LOADING_MULTILINGUAL:
+        reading.start()
+        reading.join(60)
+        assert told == [model.read(PAIRS[:1])]
+
+
 @pytest.mark.parametrize(
     ("old", "same", "update"),
     [
@@ -361,7 +370,7 @@ def test_a_damaged_file_is_named_and_nothing_is_judged_by_it(
 
 @pytest.mark.parametrize("name", ["multilingual.onnx", "multilingual-pieces.json.gz"])
 @pytest.mark.parametrize("harm", [flip, cut], ids=["one bit", "cut short"])
-def test_damage_to_the_network_for_other_languages_is_an_outage_for_their_texts_only(
+def test_damage_to_the_network_for_other_languages_is_an_outage_for_the_writes_that_need_it(
     copied: Path, monkeypatch: pytest.MonkeyPatch, name: str, harm: Callable[[Path], None]
 ) -> None:
     """I7: nothing is lost, and the result says what was not asked."""

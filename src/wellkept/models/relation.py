@@ -77,7 +77,7 @@ class PackagedRelationModel:
         _checked(self._folder or _packaged())
 
     def find(self) -> None:
-        """Check that the package and the files are there; the weights, 62 MB, are not read.
+        """Check that the package and the files are there; the weights, 64 MB, are not read.
 
         Raises:
             ModelUnavailable: A package or file is missing, or the settings are damaged.
@@ -129,6 +129,8 @@ class PackagedRelationModel:
 # Loading
 
 _LOADING = threading.Lock()
+_LOADING_MULTILINGUAL = threading.Lock()
+"""A lock of its own: reading English does not wait for a network that takes a second to load."""
 
 
 @lru_cache(maxsize=2)
@@ -146,7 +148,7 @@ def _load(folder: Path, process: int) -> LoadedModel:
 
 
 def _multilingual(folder: Path, process: int) -> Network:
-    with _LOADING:
+    with _LOADING_MULTILINGUAL:
         return _load_multilingual(folder, process)
 
 

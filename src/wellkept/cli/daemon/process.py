@@ -34,6 +34,8 @@ _GLANCE = 5.0
 _WARM_UP = (
     ["remember", "The port of the test database is 5433.", "--kind", "fact"],
     ["remember", "The port of the test database is 5434 since Monday.", "--json"],
+    ["remember", "Der Port der Testdatenbank ist 5433.", "--kind", "note"],
+    ["remember", "Der Port der Testdatenbank ist seit Montag 5434.", "--json"],
     ["recall", "database port"],
     ["recall", "database port", "--json"],
     ["pack", "database port"],

@@ -240,7 +240,7 @@ class _Bench:
     def _looked_at(self, nears: Sequence[Near], patience: Patience | None) -> list[tuple[Near, Comparison, bool]]:
         """The rules' comparison of each pair, and whether the rules leave it open for the relation model.
 
-        With patience the pairs are left out that are apart without a closer look, as no plan tells of them.
+        With patience the pairs are left out that are apart without a closer look: a plan says nothing of them.
         """
         found = []
         ask_at, opposites = self._config.ask_at, self._ctx.policy.opposites

@@ -105,7 +105,7 @@ class Later:
         theirs = [vectors[one] for one in late if one in vectors]
         if len(theirs) < len(late):
             return True
-        least = min(asked_from(one.memory.content) for one in found)
-        floor = self.ctx.scale.calibration.cosine(least) - 1e-3
+        least = {one.memory.embedding: asked_from(one.memory.content) for one in found}
+        floors = np.array([self.ctx.scale.calibration.cosine(least[one]) - 1e-3 for one in late])
         own = (vectors[row.embedding] for row in rows if row.embedding in vectors)
-        return any(float(cosines(one, np.asarray(theirs)).max()) >= floor for one in own)
+        return any(bool((cosines(one, np.asarray(theirs)) >= floors).any()) for one in own)
