@@ -233,6 +233,15 @@ def test_english_is_read_while_the_network_for_other_languages_is_loaded(model: 
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [("ฉันชอบกาแฟใส่น้ำตาล", "ฉันชอบกาแฟไม่ใส่น้ำตาล"), ("ቡና እወዳለሁ", "ቡና አልወድም"), ("房租每月三千元。", "ฉันชอบกาแฟ")],
+)
+def test_of_a_script_that_was_never_learnt_nothing_is_said(model: PackagedRelationModel, old: str, new: str) -> None:
+    assert model.read_lists([(new, [old])]) == [[None]]
+    assert model.read([(old, new)]) == [None]
+
+
+@pytest.mark.parametrize(
     ("old", "same", "update"),
     [
         ("房租每月三千元。", "每个月的房租为三千元。", "从五月起房租涨到四千元。"),

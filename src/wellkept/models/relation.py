@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import missing, owner, session, verified_bytes
 from wellkept.models.tokenizer.data_files import unpacked
+from wellkept.patterns import pattern
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
@@ -39,6 +40,12 @@ FITTED_SHA256 = "c601067e59d8c143ebfed4e4855d5f7965dcf7507ecb923abb369019b5fbe44
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
+_LETTERS = pattern(
+    "[A-Za-z\u00aa-\u024f\u1e00-\u1eff\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u05d0-\u05ea\u0620-\u064a"
+    "\u066e-\u06d3\u0904-\u0939\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]"
+)
+"""Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Japanese, Chinese, Korean: the scripts of the training material.
+The pieces of the second network spell others too, in which it has learnt no relations: it misses a denial in Thai."""
 _REINSTALL = "Reinstall wellkept"
 _WHAT = "the weights of the relation model"
 _NETWORKS = {"relation.onnx": WEIGHTS_SHA256, "multilingual.onnx": MULTILINGUAL_SHA256}
@@ -161,7 +168,7 @@ def _load_multilingual(folder: Path, _process: int) -> Network:
     settings = _settings(folder)["multilingual"]
     reader = ListReader(Unigram(*json.loads(unpacked(folder / _PIECES, PIECES_SHA256))))
     running = _session(folder, "multilingual.onnx")
-    return Network(reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE)
+    return Network(reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE, _LETTERS)
 
 
 def _session(folder: Path, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ class Network:
         session: The session of the verified weights.
         scale / bias: Calibration of the logits, the same for all relations / for each one.
         unreadable: Share of unknown letters above which a text is not read.
+        letters: The letters of the scripts that it has learnt; by default all that its pieces spell.
     """
 
     reader: ListReader
@@ -39,6 +41,7 @@ class Network:
     scale: float
     bias: Sequence[float]
     unreadable: float
+    letters: re.Pattern[str] | None = None
 
     def listed(self, new: str, texts: Sequence[str]) -> dict[str, Logits]:
         """The logits of how a new text relates to each of the texts, read together; unreadable ones are left out."""
@@ -71,7 +74,13 @@ class Network:
     def legible(self, text: str) -> Read | None:
         """The pieces of a text that can be read."""
         read = self.reader.read(text)
-        return read if read.unknown <= self.unreadable else None
+        return read if read.unknown <= self.unreadable and self._has_learnt(text) else None
+
+    def _has_learnt(self, text: str) -> bool:
+        if self.letters is None:
+            return True
+        letters = sum(map(str.isalpha, text))
+        return letters - len(self.letters.findall(text)) <= self.unreadable * letters
 
     def _alone(self, first: Read, second: Read) -> Logits:
         """The logits of how the second text relates to the first one, read in the place of the new text."""
