@@ -12,10 +12,11 @@ import shutil
 import subprocess
 import sys
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -239,6 +240,19 @@ def test_english_is_read_while_the_network_for_other_languages_is_loaded(model: 
 def test_of_a_script_that_was_never_learnt_nothing_is_said(model: PackagedRelationModel, old: str, new: str) -> None:
     assert model.read_lists([(new, [old])]) == [[None]]
     assert model.read([(old, new)]) == [None]
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [("월세는 한 달에 오십만 원이다.", "NFD"), ("오늘은 비가 온다.", "NFKD"), ("ｶﾞｿﾘﾝ ﾊ ﾀｶｲ", "NFKC")],
+)
+def test_another_form_of_the_same_signs_is_read_alike(
+    model: PackagedRelationModel, written: str, form: Literal["NFD", "NFKD", "NFKC"]
+) -> None:
+    other, old = unicodedata.normalize(form, written), "家賃は月に三万円です。"
+    assert other != written
+    [[one], [two]] = model.read_lists([(written, [old]), (other, [old])])
+    assert one is not None and one == two
 
 
 @pytest.mark.parametrize(

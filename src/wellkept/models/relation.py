@@ -42,7 +42,7 @@ UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
 _LETTERS = pattern(
     "[A-Za-z\u00aa-\u024f\u1e00-\u1eff\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u05d0-\u05ea\u0620-\u064a"
-    "\u066e-\u06d3\u0904-\u0939\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]"
+    "\u066e-\u06d3\u0904-\u0939\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U000323af]"
 )
 """Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Japanese, Chinese, Korean: the scripts of the training material.
 The pieces of the second network spell others too, in which it has learnt no relations: it misses a denial in Thai."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -79,8 +80,9 @@ class Network:
     def _has_learnt(self, text: str) -> bool:
         if self.letters is None:
             return True
-        letters = sum(map(str.isalpha, text))
-        return letters - len(self.letters.findall(text)) <= self.unreadable * letters
+        folded = unicodedata.normalize("NFKC", text)  # as the pieces are: Korean may be written in single letters
+        letters = sum(map(str.isalpha, folded))
+        return letters - len(self.letters.findall(folded)) <= self.unreadable * letters
 
     def _alone(self, first: Read, second: Read) -> Logits:
         """The logits of how the second text relates to the first one, read in the place of the new text."""
