@@ -204,6 +204,32 @@ def test_between_nearly_the_same_words_even_a_soft_difference_is_what_the_text_i
     assert related(old, new, opinion(same=1.0)).relation != "same"
 
 
+NAMES = ("The spare keys of the annexe are with Brigid", "Locked out? Mrs Walsh has spare keys for the annexe")
+TENSES = ("The choir will sing in Leipzig on Whit Sunday", "Whit Sunday: the choir is singing in Leipzig")
+
+
+@pytest.mark.parametrize(
+    ("pair", "told", "relation"),
+    [
+        (NAMES, opinion(same=0.97, conflict=0.03), "same"),
+        (NAMES, opinion(same=0.8, conflict=0.2), "same"),
+        (NAMES, opinion(same=0.79, conflict=0.21), "conflict"),
+        (TENSES, opinion(same=0.97, conflict=0.03), "variant"),
+        (("Mara teaches Ilse the cello", "Ilse teaches Mara the cello"), SAME, "variant"),
+        (("The depot never opens on Sundays", "On Sundays the depot opens"), opinion(same=1.0), "variant"),
+    ],
+    ids=["sure", "just sure", "unsure", "tense in the same words", "exchanged names", "denial"],
+)
+def test_a_name_or_a_tense_is_overruled_by_a_sure_model_in_other_words(
+    pair: tuple[str, str], told: Opinion, relation: Relation
+) -> None:
+    """Skip, merge and evolve stay forbidden (I2)."""
+    old, new = pair
+    found = related(old, new, told)
+    assert found.relation == relation
+    assert is_vetoed(new, old, found.differences)
+
+
 @pytest.mark.parametrize(
     "beside",
     [
