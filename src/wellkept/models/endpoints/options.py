@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -66,3 +67,44 @@ def number(
 def flag(options: Mapping[str, str], name: str) -> bool:
     """The value of an option that is on or off, by default off."""
     return options.get(name, "").lower() in ("1", "true", "yes")
+
+
+def options_in(setting: str, names: Collection[str], *, what: str, where: str) -> tuple[Path, dict[str, str]]:
+    """The path in a setting such as `nli:PATH?sha256=HEX&longest=N`, and its options.
+
+    Args:
+        setting: The setting.
+        names: The known options.
+        what: The model with its article, for messages: "an NLI judge".
+        where: Name of the setting.
+
+    Raises:
+        ConfigError: An option is unknown, or there is no path.
+    """
+    prefix, _, rest = setting.partition(":")
+    path, _, query = rest.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    unknown = sorted(set(options) - set(names))
+    if unknown:
+        allowed = ", ".join(sorted(names))
+        raise ConfigError(f"unknown option of {what}", where=unknown[0], todo=f"Use one of: {allowed}")
+    if not path.strip():
+        raise ConfigError(f"{what} needs a path", where=where, todo=f"Write {prefix}:PATH")
+    return Path(path).expanduser(), options
+
+
+def output_in(options: Mapping[str, str], name: str, *, where: str) -> int | None:
+    """The output that an option names; None if it is not given."""
+    return number(options, name, 0, int, where=where) if name in options else None
+
+
+def seconds_in(options: Mapping[str, str], default: float, *, where: str) -> float:
+    """The time limit.
+
+    Raises:
+        ConfigError: It is out of range.
+    """
+    seconds = number(options, "seconds", default, float, where=where)
+    if not 0 < seconds <= 600:
+        raise ConfigError("seconds must be above 0 and at most 600", where=where)
+    return seconds

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from urllib.parse import parse_qsl
-
-from wellkept.errors import ConfigError
-from wellkept.models.endpoints.options import flag, number, options_of
+from wellkept.models.endpoints.options import flag, number, options_in, options_of, output_in, seconds_in
 from wellkept.models.judges.timeboxed import SECONDS, TimeBoxed
 
 NLI = "nli:"
@@ -22,26 +18,18 @@ def nli_judge(spec: str) -> TimeBoxed:
         ConfigError: An option is unknown or out of range.
         ModelUnavailable: A file is missing or has another sha256.
     """
-    from pathlib import Path
+    from wellkept.models.judges.local_pairs import LONGEST
+    from wellkept.models.judges.nli import NliJudge
 
-    from wellkept.models.judges.nli import LONGEST, NliJudge
-
-    path, _, query = spec[len(NLI) :].partition("?")
-    options = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = sorted(options.keys() - _NLI_OPTIONS)
-    if unknown:
-        allowed = ", ".join(sorted(_NLI_OPTIONS))
-        raise ConfigError("unknown option of an NLI judge", where=unknown[0], todo=f"Use one of: {allowed}")
-    if not path.strip():
-        raise ConfigError("an NLI judge needs a path", where=_WHERE, todo="Write nli:PATH")
+    path, options = options_in(spec, _NLI_OPTIONS, what="an NLI judge", where=_WHERE)
     judge = NliJudge(
-        Path(path).expanduser(),
+        path,
         sha256=options.get("sha256", ""),
-        contradiction=number(options, "contradiction", 0, int, where=_WHERE) if "contradiction" in options else None,
+        contradiction=output_in(options, "contradiction", where=_WHERE),
         longest=number(options, "longest", LONGEST, int, where=_WHERE),
     )
     judge.check()
-    return TimeBoxed(judge, seconds=_seconds(options))
+    return TimeBoxed(judge, seconds=seconds_in(options, SECONDS, where=_WHERE))
 
 
 def chat_judge(spec: str, api_key: str | None) -> TimeBoxed:
@@ -53,7 +41,7 @@ def chat_judge(spec: str, api_key: str | None) -> TimeBoxed:
     from wellkept.models.judges.chat import ChatJudge
 
     url, options = options_of(spec, _CHAT_OPTIONS, what="the judge's endpoint")
-    seconds = _seconds(options)
+    seconds = seconds_in(options, SECONDS, where=_WHERE)
     judge = ChatJudge(
         url,
         options.get("model", ""),
@@ -65,10 +53,3 @@ def chat_judge(spec: str, api_key: str | None) -> TimeBoxed:
         json_mode=flag(options, "json"),
     )
     return TimeBoxed(judge, seconds=seconds)
-
-
-def _seconds(options: Mapping[str, str]) -> float:
-    seconds = number(options, "seconds", SECONDS, float, where=_WHERE)
-    if not 0 < seconds <= 600:
-        raise ConfigError("seconds must be above 0 and at most 600", where=_WHERE)
-    return seconds
