@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import copy_context
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from wellkept.engine.asking.answering_with import Questioning
 from wellkept.engine.queue.deferred import Queue, collecting
@@ -23,33 +23,38 @@ from wellkept.engine.verbs.store import MemoryStore
 from wellkept.types import (
     AnswersReport,
     Memory,
-    MemoryFields,
     ModelAnswers,
-    NewMemory,
-    OnConflict,
     Question,
     WriteResult,
 )
-from wellkept.types.queue import Flushed, QueuedWrite
 
 THREADS = 8
 """Number of concurrent calls; further calls wait. SQLite has one writer at a time anyway."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Verbs = TypeVar("Verbs")
+
+
+class _Threaded(Protocol[Verbs]):
+    """What has its verbs run in a thread."""
+
+    _store: Verbs
+
+    async def _run(self, work: Callable[[], T]) -> T: ...
 
 
 def _in_thread(
-    verb: Callable[Concatenate[MemoryStore, P], T],
-) -> Callable[Concatenate[AsyncMemoryStore, P], Coroutine[Any, Any, T]]:
+    verb: Callable[Concatenate[Verbs, P], T],
+) -> Callable[Concatenate[_Threaded[Verbs], P], Coroutine[Any, Any, T]]:
     """The verb as a coroutine with the same name, signature and docstring."""
 
     @functools.wraps(verb)
-    async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(self: _Threaded[Verbs], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._run(functools.partial(verb, self._store, *args, **kwargs))
 
     said = (inspect.getdoc(verb) or "").partition("Example:")[0].rstrip()
-    run.__doc__ = f"{said}\n\nAs `MemoryStore.{verb.__name__}`, awaited."
+    run.__doc__ = f"{said}\n\nAs `{verb.__qualname__}`, awaited."
     return run
 
 
@@ -253,32 +258,14 @@ class AsyncQueue:
     """
 
     def __init__(self, queue: Queue, store: AsyncMemoryStore) -> None:
-        self._queue = queue
-        self._store = store
+        self._store = queue
+        self._run = store._run
 
-    async def remember(
-        self, content: str | NewMemory, *, on_conflict: OnConflict | None = None, **fields: Unpack[MemoryFields]
-    ) -> WriteResult:
-        """As `Queue.remember`, awaited."""
-        return await self._store._run(
-            functools.partial(self._queue.remember, content, on_conflict=on_conflict, **fields)
-        )
-
-    async def pending(self) -> tuple[QueuedWrite, ...]:
-        """As `Queue.pending`, awaited."""
-        return await self._store._run(self._queue.pending)
-
-    async def failed(self) -> tuple[QueuedWrite, ...]:
-        """As `Queue.failed`, awaited."""
-        return await self._store._run(self._queue.failed)
-
-    async def flush(self, *, again: bool = False) -> Flushed:
-        """As `Queue.flush`, awaited."""
-        return await self._store._run(functools.partial(self._queue.flush, again=again))
-
-    async def drop(self, queued_id: str) -> None:
-        """As `Queue.drop`, awaited."""
-        await self._store._run(functools.partial(self._queue.drop, queued_id))
+    remember = _in_thread(Queue.remember)
+    pending = _in_thread(Queue.pending)
+    failed = _in_thread(Queue.failed)
+    flush = _in_thread(Queue.flush)
+    drop = _in_thread(Queue.drop)
 
 
 async def opened(make: Callable[[], MemoryStore]) -> AsyncMemoryStore:
