@@ -21,7 +21,7 @@ _MOST_TEXT = 1_000
 
 
 class PostgresJobs:
-    """The job queue of a store.
+    """The job queue of a store; the columns of `job.list` and `job.claim` are the fields of `QueuedJob`.
 
     Args:
         begun: Opens a connection inside a transaction that begins with the statement of that name.
@@ -119,21 +119,8 @@ def _of(namespace: str) -> dict[str, str | None]:
 
 
 def _job(row: Sequence[Any]) -> QueuedJob:
-    name, kind, state, due, holder, turn, attempts, seq, finished, error, progress, report = row
-    return QueuedJob(
-        namespace=name,
-        kind=kind,
-        state=state,
-        due=due,
-        holder=holder,
-        turn=turn,
-        attempts=attempts,
-        seq=seq,
-        finished=finished,
-        error=error,
-        progress=progress,
-        report=_report(report),
-    )
+    values = dict(zip(QueuedJob.__dataclass_fields__, row, strict=True))
+    return QueuedJob(**{**values, "report": _report(values["report"])})
 
 
 def _report(text: str) -> Mapping[str, Json]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from wellkept.storage.postgres.session import Begun
 
@@ -14,7 +16,7 @@ _WAIT = "30s"
 _KEY_OF = b"wellkept/postgresql/1\0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TokenRow:
     """A stored token.
 
@@ -92,7 +94,7 @@ class TokenTable:
     def rows(self) -> list[TokenRow]:
         """All tokens, oldest first, including ended ones."""
         with self._begun("begin.read") as session:
-            return [_row(*row) for row in session.rows("token.all")]
+            return [_row(row) for row in session.rows("token.all")]
 
     def revoke(self, begins: str, at: datetime) -> list[TokenRow]:
         """Revoke the token whose hash starts with `begins`, if exactly one does.
@@ -105,7 +107,7 @@ class TokenTable:
             if len(found) == 1:
                 found = session.rows("token.revoke", {"hash": found[0][0], "at": at})
                 session.run("commit")
-        return [_row(*row) for row in found]
+        return [_row(row) for row in found]
 
     def grant_of(self, secret: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
         """Name, patterns and scopes of an active token; None for any other, without the reason."""
@@ -126,21 +128,6 @@ class TokenTable:
             return bool(session.row(name)[0])
 
 
-def _row(
-    digest: str,
-    name: str,
-    patterns: list[str],
-    scopes: list[str],
-    created_at: datetime,
-    expires_at: datetime | None,
-    revoked_at: datetime | None,
-) -> TokenRow:
-    return TokenRow(
-        hash=digest,
-        name=name,
-        patterns=tuple(patterns),
-        scopes=tuple(scopes),
-        created_at=created_at,
-        expires_at=expires_at,
-        revoked_at=revoked_at,
-    )
+def _row(row: Sequence[Any]) -> TokenRow:
+    digest, name, patterns, scopes, created_at, expires_at, revoked_at = row
+    return TokenRow(digest, name, tuple(patterns), tuple(scopes), created_at, expires_at, revoked_at)
