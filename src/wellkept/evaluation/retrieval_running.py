@@ -18,7 +18,7 @@ from wellkept.errors import InvalidInput
 from wellkept.evaluation.retrieval_baseline import PLAYED, Pool, played
 from wellkept.evaluation.retrieval_metrics import DEPTHS, Answer
 from wellkept.evaluation.retrieval_reading import Collection, Document, Question
-from wellkept.evaluation.run import Progress, Setup, embedded_text, opened
+from wellkept.evaluation.run import Progress, Setup, StoryClock, embedded_text, opened
 from wellkept.types import MemoryFields, OnConflict
 
 if TYPE_CHECKING:
@@ -67,14 +67,6 @@ class Stored:
     cut: int
 
 
-class _Clock:
-    def __init__(self) -> None:
-        self.now = _START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 def warm(collection: Collection, setup: Setup, progress: Progress) -> None:
     """Compute the vectors of all texts in advance, so that all settings use the same ones."""
     texts = [embedded_text(setup.kind, _cut(one.text, setup)) for told in collection.documents.values() for one in told]
@@ -99,7 +91,7 @@ def run_stored(
     Raises:
         InvalidInput: A text cannot be stored; names file and line.
     """
-    clock = _Clock()
+    clock = StoryClock(_START)
     outcomes: Counter[str] = Counter()
     answers: dict[str, dict[Question, Answer]] = {name: {} for name in settings}
     rows = repeats = done = cut = 0
@@ -150,7 +142,7 @@ def _asked_in(collection: Collection, conversation: str) -> Iterator[Question]:
     return (question for question in collection.questions if question.conversation == conversation)
 
 
-def _timed(documents: Sequence[Document], clock: _Clock) -> Iterator[Document]:
+def _timed(documents: Sequence[Document], clock: StoryClock) -> Iterator[Document]:
     """The documents with their times; unknown times give one sitting per day."""
     clock.now, session = _START, ""
     for document in documents:

@@ -123,8 +123,8 @@ class _Numbered:
 class StoryClock:
     """A clock that is set by hand."""
 
-    def __init__(self) -> None:
-        self.now = _START
+    def __init__(self, now: datetime = _START) -> None:
+        self.now = now
 
     def __call__(self) -> datetime:
         """The time."""
