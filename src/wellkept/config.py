@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from wellkept.errors import ConfigError, use_one_of
-from wellkept.parsing import parsed_toml
+from wellkept.parsing import number_within, parsed_toml
 from wellkept.policy import Policy
 
 Durability: TypeAlias = Literal["full", "relaxed"]
@@ -60,6 +60,12 @@ FLUSH_AFTER = 300.0
 """Seconds without a queued write after which an agent is taken to be finished."""
 MOST_SECONDS = 7 * 86_400.0
 """Upper bound of every duration, in seconds."""
+_CHOICES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "durability": ("durability", get_args(Durability)),
+    SEND: ("ask.send", get_args(Send)),
+    DAEMON: ("daemon", get_args(Daemon)),
+}
+"""Settings of a few values: the name in messages, and the values."""
 _PLACED = (*KEYS, *UNFLAGGED, *SWITCHES, *SECONDS)
 _POLICY_KEYS = ("kinds", "packs", "max_content_chars", "conflict_days", "antonyms")
 _PROJECT_FILE = "wellkept.toml"
@@ -466,15 +472,10 @@ def _layer(origin: str, values: Mapping[str, Any], *, base: Path) -> _Layer:
     for key, prefix in (("judge", "nli:"), ("reranker", "onnx:")):
         if texts.get(key, "").lower().startswith(prefix):
             texts[key] = prefix + str(base / Path(texts[key][len(prefix) :]).expanduser())
-    if "durability" in texts:
-        _durability(texts["durability"], origin)
-    if texts.get(SEND, "any") not in get_args(Send):
-        raise ConfigError(
-            f"ask.send {texts[SEND]!r} is not allowed", where=origin, todo=use_one_of(texts[SEND], get_args(Send))
-        )
-    if texts.get(DAEMON, "on") not in get_args(Daemon):
-        todo = use_one_of(texts[DAEMON], get_args(Daemon))
-        raise ConfigError(f"daemon {texts[DAEMON]!r} is not allowed", where=origin, todo=todo)
+    for key, (shown, allowed) in _CHOICES.items():
+        if key in texts and texts[key] not in allowed:
+            todo = use_one_of(texts[key], allowed)
+            raise ConfigError(f"{shown} {texts[key]!r} is not allowed", where=origin, todo=todo)
     if "policy" not in values:
         return _Layer(origin, texts)
     file = base / Path(values["policy"]).expanduser()
@@ -500,11 +501,9 @@ def _checked(key: str, value: object, origin: str) -> object:
 
 def _seconds(key: str, value: object, origin: str) -> str:
     """A duration as text; files contain numbers, the environment only texts."""
-    try:
-        seconds = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
-    except (ValueError, OverflowError):
-        seconds = -1.0
-    if 0.0 <= seconds <= MOST_SECONDS:
+    text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    seconds = number_within(text, 0.0, MOST_SECONDS)
+    if seconds is not None:
         return str(seconds)
     most = f"{MOST_SECONDS:.0f}"
     raise ConfigError(f"{key} must be seconds, 0 to {most}", where=origin, todo=f"Write {key} = 300")
@@ -518,15 +517,6 @@ def _switch(key: str, value: object, origin: str) -> str:
     if word in ("false", "0", "no", "off"):
         return _OFF
     raise ConfigError(f"{key} must be true or false", where=origin, todo=f"Write {key} = false")
-
-
-def _durability(value: str, origin: str) -> Durability:
-    match value:
-        case "full" | "relaxed":
-            return value
-        case _:
-            todo = use_one_of(value, get_args(Durability))
-            raise ConfigError(f"durability {value!r} is not allowed", where=origin, todo=todo)
 
 
 # --------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Parsing of JSON and TOML from files, requests and rows: returns a value or raises a typed error for any text."""
+"""Parsing of JSON, TOML and numbers from files, requests and rows: a value or a typed error for any text."""
 
 from __future__ import annotations
 
@@ -100,6 +100,20 @@ def parsed_toml(
     except (ValueError, RecursionError) as why:
         raise error(f"not TOML: {_reason(why)}", where=where, todo=todo) from why
     return value
+
+
+def number_within(text: str, least: float, most: float) -> float | None:
+    """The number that a text is, if it is in this range; None otherwise.
+
+    Example:
+        >>> number_within("0.5", 0, 1), number_within("2", 0, 1), number_within("half", 0, 1)
+        (0.5, None, None)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if least <= number <= most else None
 
 
 def _no_constant(word: str) -> NoReturn:

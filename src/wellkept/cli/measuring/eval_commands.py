@@ -15,6 +15,7 @@ from wellkept.cli.terminal.fields import KindOption
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.session import Session
 from wellkept.errors import StorePathError
+from wellkept.parsing import number_within
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
@@ -127,11 +128,8 @@ def _budgets(text: str) -> list[float]:
 
     found = []
     for part in text.split(","):
-        try:
-            count = float(part)
-        except ValueError:
-            count = -1.0
-        if not 0 <= count <= 100:
+        count = number_within(part, 0, 100)
+        if count is None:
             raise InvalidInput(f"{part[:20]!r} is no number from 0 to 100", where="--ask", todo="Write 0,5,10")
         found.append(count)
     return found

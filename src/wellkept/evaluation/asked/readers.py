@@ -10,6 +10,7 @@ import numpy as np
 from wellkept.errors import InvalidInput
 from wellkept.evaluation.labelled_files import Write
 from wellkept.evaluation.ledger import Ledger, Said
+from wellkept.parsing import number_within
 from wellkept.types import Question
 
 Reader: TypeAlias = Callable[[Question, Write, Ledger], str]
@@ -74,11 +75,8 @@ def reader_of(name: str) -> Reader:
     kind, _, share = name.partition(":")
     if kind == "oracle" and not share:
         return oracle
-    try:
-        wrong = float(share)
-    except ValueError:
-        wrong = -1.0
-    if kind != "noisy" or not 0 <= wrong <= 1:
+    wrong = number_within(share, 0, 1)
+    if kind != "noisy" or wrong is None:
         raise InvalidInput(f"{name[:40]!r} is no reader", where="--answers", todo="Use oracle or noisy:0.05")
     return noisy(wrong)
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from wellkept.engine.history.verdicts import unjudged
 from wellkept.errors import IllegalTransition, InvalidField, NotFound
+from wellkept.parsing import number_within
 from wellkept.server.page.acts import resolved
 from wellkept.server.page.frame import Visit, memories_by_id
 
@@ -160,10 +161,7 @@ def batch(visit: Visit) -> Response:
 
 
 def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0.0 <= share <= 1.0:
+    share = number_within(text, 0, 1)
+    if share is None:
         raise InvalidField(f"{text[:20]!r} is no share", where="least", todo="Use a number from 0 to 1, such as 0.9")
     return share
