@@ -9,7 +9,6 @@ import hashlib
 import importlib
 import math
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at,
 from wellkept.models.endpoints.options import number
 from wellkept.models.judges.ending import WORK
 from wellkept.models.judges.timeboxed import TimeBoxed
+from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import first_output, session, verified_bytes
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class OnnxReranker:
         self._sha256 = sha256.lower()
         self._output = output
         self._longest = longest
-        self._loading = threading.Lock()
+        self._loading = LoadingLock()
         self._loaded: tuple[int, Any, Pairs] | None = None
         self._hash = ""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from wellkept.core.gate.judge_review import FLAG_AT
 from wellkept.errors import ConfigError, InvalidInput, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at, need_libraries, tokenizer_of
 from wellkept.models.judges.ending import WORK
+from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import first_output, session, verified_bytes
 from wellkept.parsing import parsed_json
 from wellkept.types import Memory, Statement
@@ -59,7 +59,7 @@ class NliJudge:
             raise ConfigError("contradiction or longest is out of range", where=str(path))
         self._contradiction = contradiction
         self._longest = longest
-        self._loading = threading.Lock()
+        self._loading = LoadingLock()
         self._loaded: tuple[int, _Model] | None = None
         self._hash = ""
 
