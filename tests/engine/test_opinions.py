@@ -14,13 +14,14 @@ from stores import BACKENDS, EVERY_BACKEND, Desk, desk
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.judging.what_to_ask import MOST_ASKED
 from wellkept.errors import ModelError, ModelUnavailable
+from wellkept.models.port import PartUnavailable
 from wellkept.policy import Risk
 from wellkept.storage.memory import DictStorage
 from wellkept.storage.port import Storage, Tx
 from wellkept.storage.sqlite import SqliteStorage
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
-from wellkept.types import Opinion
+from wellkept.types import NewMemory, Opinion
 
 Make = Callable[..., Desk]
 OLD, NEW, BETWEEN = (
@@ -82,6 +83,33 @@ def fail(error: Exception) -> Callable[..., Any]:
         raise error
 
     return raising
+
+
+class Halved(FakeRelationModel):
+    """Cannot read pairs with one text, for want of a part; `missed` shifts the positions that it names."""
+
+    def __init__(self, unread: str, missed: int = 0) -> None:
+        super().__init__()
+        self._unread, self._missed = unread, missed
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
+        if places := [place for place, pair in enumerate(pairs) if self._unread in pair]:
+            lacking = ModelUnavailable("half of the weights are missing")
+            raise PartUnavailable(lacking, (place + self._missed for place in places))
+        return super().read(pairs)
+
+
+@pytest.mark.parametrize("missed", [0, 9], ids=["named", "no position named"])
+def test_only_pairs_that_need_a_missing_part_of_the_model_have_no_opinion(make: Make, missed: int) -> None:
+    """I7: a failure that names no pair is one of the whole model."""
+    model = Halved(NEW, missed)
+    model.declare(OLD, BETWEEN, same=1.0)
+    store = make(fake=near(), relation_model=model).store
+    store.remember(OLD, kind="lesson")
+    told = store.remember_many([NewMemory(content=text, kind="lesson") for text in (BETWEEN, NEW)]).results
+    outcomes = [(one.outcome, one.degraded) for one in told if one is not None]
+    alone = ("created", ("relation",))
+    assert outcomes == [alone if missed else ("restated", ()), alone]
 
 
 def near() -> FakeEmbedder:

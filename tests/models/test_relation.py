@@ -28,9 +28,9 @@ from wellkept.errors import ModelUnavailable
 from wellkept.models import relation
 from wellkept.models.registry import load_relation_model
 from wellkept.models.relation import PackagedRelationModel
-from wellkept.policy import Risk
+from wellkept.policy import DEFAULT_KINDS, Policy, Risk
 from wellkept.testing.embedder import FakeEmbedder
-from wellkept.types import Opinion
+from wellkept.types import NewMemory, Opinion
 
 LABELS = ("same", "refines", "generalises", "conflict", "distinct")
 PAIRS = [
@@ -408,6 +408,41 @@ def test_damage_to_the_network_for_other_languages_is_an_outage_for_the_writes_t
         told = [store.remember(text, kind="lesson") for text in (*german, *PAIRS[0])]
     assert [result.outcome for result in told] == ["created", "created", "created", "restated"]
     assert [result.degraded for result in told] == [(), ("relation",), (), ()]
+
+
+@pytest.mark.parametrize("harm", [flip, Path.unlink], ids=["one bit", "deleted"])
+def test_in_a_batch_only_the_texts_that_need_a_damaged_network_are_not_judged(
+    copied: Path, monkeypatch: pytest.MonkeyPatch, harm: Callable[[Path], None]
+) -> None:
+    """I7: what becomes of a text does not depend on those that are written with it."""
+    harm(copied / "multilingual.onnx")
+    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    german = ("Das Büro ist in Berlin.", "Das Büro befindet sich in Berlin.")
+    embedder, model = FakeEmbedder({german: 0.97, PAIRS[0]: 0.97}), PackagedRelationModel()
+    with wellkept.open("memory:", embedder=embedder, relation_model=model) as store:
+        told = store.remember_many([NewMemory(content=text, kind="lesson") for text in (*german, *PAIRS[0])]).results
+        plan = store.plan()
+        unread = [entry.reading is None for entry in store.journal()]
+    assert [result.outcome for result in told] == ["created", "created", "created", "restated"]
+    assert [result.degraded for result in told] == [(), ("relation",), (), ()]
+    assert [result.memory.checked for result in told if result.memory] == [True, False, True, True]
+    assert unread[:4] == [True, True, True, False]
+    assert "relation" in plan.degraded
+
+
+def test_where_the_policy_says_so_only_the_texts_that_need_a_damaged_network_fail(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B-11."""
+    flip(copied / "multilingual.onnx")
+    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    policy = Policy(kinds={**DEFAULT_KINDS, "lesson": replace(DEFAULT_KINDS["lesson"], on_error="raise")})
+    german = ("Das Büro ist in Berlin.", "Das Büro befindet sich in Berlin.")
+    embedder = FakeEmbedder({german: 0.97, PAIRS[0]: 0.97})
+    with wellkept.open("memory:", embedder=embedder, policy=policy, relation_model=PackagedRelationModel()) as store:
+        told = store.remember_many([NewMemory(content=text, kind="lesson") for text in (*german, *PAIRS[0])])
+    assert [result and result.outcome for result in told.results] == ["created", None, "created", "restated"]
+    assert [error.error for error in told.errors] == ["ModelUnavailable"]
 
 
 def assert_rules_alone() -> None:

@@ -1,4 +1,7 @@
-"""A filter has one meaning: in every backend, through `list`, and over a namespace as it was."""
+"""A filter has one meaning: in dicts and in SQLite, through `list`, and over a namespace as it was.
+
+That PostgreSQL answers like the dicts is shown by `test_lockstep.py` and `test_long_lives.py`.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,7 @@ def _expected(stored: list[Memory], where: Filter, limit: int | None, pointing: 
 
 @settings(max_examples=60, deadline=None)
 @given(rows, asked)
-def test_every_backend_and_the_past_find_what_the_filter_means(
+def test_dicts_sqlite_and_the_past_find_what_the_filter_means(
     given: dict[str, tuple[dict[str, Any], set[str], bool]], asked: list[tuple[Filter, int | None]]
 ) -> None:
     pointing = {memory_id: found for memory_id, (_, found, _) in given.items()}

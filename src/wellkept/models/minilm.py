@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import threading
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,6 +27,7 @@ from wellkept.core.judging.chatter import ChatterHead
 from wellkept.core.records.vectors import unit
 from wellkept.errors import ModelUnavailable
 from wellkept.models.hashing import HashingEmbedder
+from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import first_output, owner, session, verified_bytes
 from wellkept.models.port import Embedded
 from wellkept.models.tokenizer.data_files import DATA
@@ -157,7 +157,7 @@ def _chatter() -> ChatterHead:
     return ChatterHead.of(json.loads(blob))
 
 
-_LOADING = threading.Lock()
+_LOADING = LoadingLock()
 
 
 class _Model:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from wellkept.errors import ModelUnavailable
 
 if TYPE_CHECKING:
     from wellkept.core.judging.calibration import Calibration
@@ -68,6 +70,20 @@ def chatter_of(embedder: Embedder) -> ChatterHead | None:
     return getattr(embedder, "chatter", None)
 
 
+class PartUnavailable(ModelUnavailable):
+    """A part of a relation model is unavailable, which not every text needs; nothing was read.
+
+    Args:
+        error: Why it is unavailable.
+        places: Positions of the pairs or lists that need it; asked about the others, the model answers.
+    """
+
+    def __init__(self, error: ModelUnavailable, places: Iterable[int]) -> None:
+        super().__init__(error.what, where=error.where, todo=error.todo)
+        self.error = error
+        self.places = frozenset(places)
+
+
 class RelationModel(Protocol):
     """Predicts how a newer text relates to an older one, with calibrated probabilities.
 
@@ -93,7 +109,7 @@ class RelationModel(Protocol):
         """Opinions on (old, new) in the order of the pairs; None for a pair the model cannot read.
 
         A pair has the same opinion in every batch, and the swapped pair has the mirrored one. Raises `ModelError` when
-        the model is unavailable.
+        the model is unavailable, `PartUnavailable` when it is for some pairs only.
         """
         ...
 
@@ -106,7 +122,7 @@ class ListReading(Protocol):
         """For each (new text, older texts) the opinions on the older ones, in order; None for one it cannot read.
 
         The opinions depend on which older texts are read together, not on their order, nor on other lists. Raises
-        `ModelError` when the model is unavailable.
+        `ModelError` when the model is unavailable, `PartUnavailable` when it is for some lists only.
         """
         ...
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wellkept.errors import ModelUnavailable
+from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import missing, owner, session, verified_bytes
 from wellkept.models.tokenizer.data_files import unpacked
 from wellkept.patterns import pattern
@@ -135,8 +135,8 @@ class PackagedRelationModel:
 # --------------------------------------------------------------------------------------------
 # Loading
 
-_LOADING = threading.Lock()
-_LOADING_MULTILINGUAL = threading.Lock()
+_LOADING = LoadingLock()
+_LOADING_MULTILINGUAL = LoadingLock()
 """A lock of its own: reading English does not wait for a network that takes a second to load."""
 
 

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from wellkept.core.judging.list_head import ReadTwice
 from wellkept.core.reading.language_detection import is_english
+from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import first_output
+from wellkept.models.port import PartUnavailable
 from wellkept.models.tokenizer.lists import LONGEST_PAIR, ListReader, ListRow, fed, in_rows
 from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, FRAME_PIECES, LABELS, MIRROR, Read, logits_of, shares
 from wellkept.types import Opinion
@@ -110,11 +112,26 @@ class LoadedModel:
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """The opinions on pairs."""
+        self._prepare(pairs)
         return _each(self.opinion, pairs)
 
     def read_lists(self, lists: Sequence[tuple[str, Sequence[str]]]) -> list[list[Opinion | None]]:
         """The opinions on the older texts of lists."""
+        self._prepare([(new, *texts) for new, texts in lists])
         return _each(self.opinions, lists)
+
+    def _prepare(self, asked: Sequence[Sequence[str]]) -> None:
+        """Load the network for other languages if one of these texts needs it.
+
+        Raises:
+            PartUnavailable: It cannot be loaded.
+        """
+        places = [place for place, texts in enumerate(asked) if not all(map(is_english, texts))]
+        try:
+            if places:
+                self._multilingual()
+        except ModelUnavailable as error:
+            raise PartUnavailable(error, places) from error
 
     def opinion(self, old: str, new: str) -> Opinion | None:
         """The opinion on one pair."""

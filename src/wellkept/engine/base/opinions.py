@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from wellkept.engine.base.context import Context
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError
-from wellkept.models.port import ListReading
+from wellkept.models.port import ListReading, PartUnavailable, RelationModel
 from wellkept.policy import Risk
 from wellkept.types import Degradation, NewMemory, Opinion, Reading
 
@@ -24,12 +24,18 @@ log = logging.getLogger("wellkept")
 Pair = tuple[str, str]
 Listing = tuple[str, tuple[str, ...]]
 """A new text and the older ones that are read beside it, in one order."""
+_Asked = TypeVar("_Asked", Pair, Listing)
+_Told = TypeVar("_Told")
 
 
 class Opinions:
     """The relation model's opinions in one call.
 
-    Without a model nothing is asked, and similarity alone decides nothing.
+    Without a model nothing is asked, and similarity alone decides nothing. After a failure the model is asked no more,
+    unless only some texts need the part that failed.
+
+    Attributes:
+        failure: The last failure; None as long as every question was answered.
     """
 
     def __init__(self, ctx: Context) -> None:
@@ -41,6 +47,8 @@ class Opinions:
         self._listed: dict[Listing, Mapping[str, Opinion | None]] = {}
         self._kept: dict[str, Reading] = {}
         self._texts: tuple[object, Mapping[str, str]] | None = None
+        self._unread: set[Pair | Listing] = set()
+        self._is_down = False
         self.failure: ModelError | None = None
 
     @property
@@ -50,7 +58,12 @@ class Opinions:
 
     @property
     def available(self) -> bool:
-        """Whether there is a model that has not failed."""
+        """Whether there is a model that can be asked, at least about some texts."""
+        return self._model is not None and not self._is_down
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is a model, and it has answered every question."""
         return self._model is not None and self.failure is None
 
     @property
@@ -62,7 +75,7 @@ class Opinions:
         """The model's own thresholds for a risk; a failure counts as an outage."""
         from wellkept.core.judging.risk_bounds import NEVER
 
-        if self._model is None or self.failure is not None:
+        if self._model is None or self._is_down:
             return NEVER
         try:
             return fail_open.bounds(self._model, risk)
@@ -73,14 +86,7 @@ class Opinions:
     def ask(self, pairs: Iterable[Pair]) -> None:
         """Read the unknown pairs. An outage is stored in `failure`, not raised."""
         missing = [pair for pair in dict.fromkeys(pairs) if not self._is_known(pair)]
-        if self._model is None or not missing or self.failure is not None:
-            return
-        try:
-            told = fail_open.read(self._model, missing)
-        except ModelError as error:
-            self._fail(error)
-            return
-        for pair, opinion in zip(missing, told, strict=True):
+        for pair, opinion in self._answered(fail_open.read, missing):
             self._known[pair] = opinion
             if self._repeatable:
                 self._recent.note(self._namespace, pair, (opinion,))
@@ -94,14 +100,7 @@ class Opinions:
     def ask_lists(self, lists: Iterable[Listing]) -> None:
         """Read the unknown lists. An outage is stored in `failure`, not raised."""
         missing = [listing for listing in dict.fromkeys(lists) if not self._is_list_known(listing)]
-        if self._model is None or not missing or self.failure is not None:
-            return
-        try:
-            told = fail_open.read_lists(self._model, missing)
-        except ModelError as error:
-            self._fail(error)
-            return
-        for (new, texts), opinions in zip(missing, told, strict=True):
+        for (new, texts), opinions in self._answered(fail_open.read_lists, missing):
             self._listed[new, texts] = dict(zip(texts, opinions, strict=True))
             if self._repeatable:
                 self._recent.note(self._namespace, ("list", new, *texts), opinions)
@@ -113,6 +112,26 @@ class Opinions:
             if recent is not None:
                 self._listed[listing] = dict(zip(texts, recent, strict=True))
         return listing in self._listed
+
+    def _answered(
+        self, ask: Callable[[RelationModel, Sequence[_Asked]], Sequence[_Told]], missing: Sequence[_Asked]
+    ) -> Iterable[tuple[_Asked, _Told]]:
+        """The questions that the model answers, with its answers; what only a part of it cannot read is left out."""
+        missing = [one for one in missing if one not in self._unread]
+        if self._model is None or not missing or self._is_down:
+            return ()
+        try:
+            return zip(missing, ask(self._model, missing), strict=True)
+        except PartUnavailable as error:
+            if not error.places.intersection(range(len(missing))):
+                self._fail(error)
+                return ()
+            self._note(error.error)
+            self._unread.update(one for place, one in enumerate(missing) if place in error.places)
+        except ModelError as error:
+            self._fail(error)
+            return ()
+        return self._answered(ask, missing)
 
     def adopt(self, readings: Iterable[Reading]) -> None:
         """Use the opinions of this model in the journal, so that the same texts are not read again."""
@@ -155,15 +174,23 @@ class Opinions:
         return None if kept is None else opinions_in(kept, len(older))
 
     def _in_a_list(self, new: str, older: tuple[str, ...]) -> Mapping[str, Opinion | None]:
+        if (new, older) in self._unread:
+            return dict.fromkeys(older)
         if (new, older) not in self._listed:
             raise UnansweredError(self.ask_lists, ((new, older),))
         return self._listed[new, older]
 
     def _in_pairs(self, new: str, older: tuple[str, ...]) -> Mapping[str, Opinion | None]:
-        missing = tuple((text, new) for text in older if (text, new) not in self._known)
+        asked = [(text, new) for text in older if (text, new) not in self._unread]
+        missing = tuple(pair for pair in asked if pair not in self._known)
         if missing:
             raise UnansweredError(self.ask, missing)
-        return {text: self._known[text, new] for text in older}
+        return {text: self._known.get((text, new)) for text in older}
+
+    def _is_unread(self, new: str, texts: Mapping[str, str]) -> bool:
+        """Whether a part of the model that these texts need has failed."""
+        asked = {(new, tuple(sorted(set(texts.values())))), *((text, new) for text in texts.values())}
+        return not self._unread.isdisjoint(asked)
 
     def pairs_in(self, missing: Iterable[UnansweredError]) -> set[Pair]:
         """The pairs that these answers of the model will concern."""
@@ -187,21 +214,32 @@ class Opinions:
             return evidence  # no candidate, so nothing to ask
         bounds = self.bounds(risk)
         if not self.available:
-            degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
-            return replace(evidence, unjudged=True, outage=self.failure is not None, degraded=degraded)
+            return self._without(evidence)
         seen = (new, evidence.neighbours, evidence.heads)
         if self._texts is None or self._texts[0] != seen:  # the same again as before the lock was taken
             asked = questions(new, evidence, moment)
             read = texts_to_read(asked, moment.policy)
             self._texts = (seen, {memory.id: text for memory, text in zip(asked, read, strict=True)})
         texts = self._texts[1]
-        told, reading = self.of(new.content, texts), self.reading(new.content, texts)
+        told = self.of(new.content, texts)
+        if self._is_unread(new.content, texts):
+            return self._without(evidence)
+        reading = self.reading(new.content, texts)
         return replace(evidence, opinions=told, reading=reading, bounds=bounds, unjudged=not self._silence_decides)
+
+    def _without(self, evidence: Evidence) -> Evidence:
+        """The evidence without opinions, which says so."""
+        degraded: tuple[Degradation, ...] = (*evidence.degraded, "relation")
+        return replace(evidence, unjudged=True, outage=self.failure is not None, degraded=degraded)
 
     def told(self, pairs: Iterable[Pair]) -> dict[Pair, Opinion]:
         """The known opinions on these pairs, without pairs that were not asked about or cannot be read."""
         return {pair: told for pair in pairs if (told := self._known.get(pair)) is not None}
 
     def _fail(self, error: ModelError) -> None:
+        self._is_down = True
+        self._note(error)
+
+    def _note(self, error: ModelError) -> None:
         self.failure = error
         log.warning("Relation model failed, judging by rules alone: %s", error)

@@ -221,7 +221,7 @@ class _Bench:
     @property
     def degraded(self) -> tuple[str, ...]:
         """Components that failed or were unavailable; their findings are missing."""
-        missing: tuple[str, ...] = () if self.opinions.available else ("relation",)
+        missing: tuple[str, ...] = () if self.opinions.complete else ("relation",)
         if self._ctx.embedder.lexical:
             missing += ("lexical",)
         return missing + tuple(self._ctx.scale.degraded)

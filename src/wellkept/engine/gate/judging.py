@@ -175,13 +175,13 @@ class Judging:
             return found
         moment = self._moment(item)
         evidence = self._with_neighbours(tx, item, found)  # again: uses may have been counted since the look ahead
-        self._raise_if_asked(item)
+        self._raise_if_asked(item, evidence)
         if self._later is not None:
             waiting = self._put_off(tx, index, evidence, moment)
             if waiting is not None:
                 return waiting
         evidence = self._with_answers(item, evidence, moment)
-        self._raise_if_asked(item)
+        self._raise_if_asked(item, evidence)
         evidence = replace(evidence, bounds=shifted(evidence.bounds, state_of(tx.asking())))
         return replace(self._models.judgements.decided(item.new, evidence, moment), reading=evidence.reading)
 
@@ -226,11 +226,13 @@ class Judging:
         ids = self._ctx.handed.ids(self._ctx.namespace, self._ctx.session, new.content)
         return echoed(new, tx.find(Filter(ids=ids)), evidence, moment) if ids else None
 
-    def _raise_if_asked(self, item: Item) -> None:
+    def _raise_if_asked(self, item: Item, evidence: Evidence) -> None:
+        vectors, opinions = self._models.vectors, self._models.opinions
+        is_unread = evidence.outage or not opinions.available
         if self._stored is None and item.policy.on_error == "raise":
-            for model in (self._models.vectors, self._models.opinions):
-                if model.failure is not None:
-                    raise model.failure
+            for failure in (vectors.failure, opinions.failure if is_unread else None):
+                if failure is not None:
+                    raise failure
 
     def _moment(self, item: Item) -> Moment:
         own = self._ctx.new_id() if self._stored is None else self._stored.id

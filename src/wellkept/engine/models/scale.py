@@ -8,7 +8,6 @@ and results report `calibration` as degraded.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -17,6 +16,7 @@ from wellkept.core.judging.calibration import Calibration
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.embedding import usable
 from wellkept.errors import ModelError
+from wellkept.models.loading import LoadingLock
 from wellkept.models.port import Embedded, Embedder
 from wellkept.types import Degradation
 
@@ -24,7 +24,7 @@ log = logging.getLogger("wellkept")
 
 PAUSE_SECONDS = 300.0
 """After a failure the measurement is not retried for this long: each attempt may cost many calls."""
-_ONE_AT_A_TIME = threading.Lock()
+_ONE_AT_A_TIME = LoadingLock()
 """Serialises measurements, so that a second store with the same embedder uses the first one's table."""
 
 Embed = Callable[[Sequence[str]], list[Embedded]]

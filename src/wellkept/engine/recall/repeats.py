@@ -106,7 +106,7 @@ def each_once(
     if opinions is not None and told:
         sure_at = {kind: opinions.bounds(policy.risk).skip for kind, policy in policies.items()}
     by_words = {kind: BY_WORDS[policy.preset] for kind, policy in policies.items() if policy.preset in _ALIKE}
-    missing = opinions is not None and not opinions.available and len(hits) > 1
+    missing = opinions is not None and not opinions.complete and len(hits) > 1
     degraded: tuple[Degradation, ...] = ("relation",) if missing else ()
     while True:
         groups = grouped(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import math
-import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ import httpx2
 
 from wellkept.errors import ConfigError, ModelError, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.endpoints.deadline import Lines
+from wellkept.models.loading import LoadingLock
 
 MAX_ANSWER_BYTES = 1 << 20
 CHAT_PATH = "/v1/chat/completions"
@@ -67,7 +67,7 @@ class Endpoint:
         self._timeout, self._retries = timeout, retries
         self._client: httpx2.Client | None = None
         self._lines = Lines()
-        self._opening = threading.Lock()
+        self._opening = LoadingLock()
         self.sleep: Callable[[float], None] = time.sleep
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-import threading
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from wellkept.errors import ConfigError, ModelResponseInvalid
 from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at, need_libraries, tokenizer_of
 from wellkept.models.judges.ending import WORK
+from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import first_output, session, verified_bytes
 
 LONGEST = 256
@@ -48,7 +48,7 @@ class LocalPairs(ABC):
         self._sha256 = sha256.lower()
         self._output = output
         self._longest = longest
-        self._loading = threading.Lock()
+        self._loading = LoadingLock()
         self._loaded: tuple[int, Any, Pairs, int | None] | None = None
         self._hash = ""
 
