@@ -63,7 +63,7 @@ def _mirrored(found: tuple[Difference, ...]) -> list[tuple[str, str, str, bool, 
     return [(d.kind, d.new, d.old, d.decisive, d.sure) for d in found if d.decisive]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(TEXTS, TEXTS, st.none() | OPINIONS)
 def test_any_two_texts_are_compared_and_the_answer_is_the_same_twice(
     old: str, new: str, opinion: Opinion | None
@@ -81,7 +81,7 @@ def _forget() -> None:
     features.cache_clear()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(TEXTS, TEXTS)
 def test_swapped_texts_give_the_mirrored_conflicts_and_the_same_kinds(old: str, new: str) -> None:
     """Only `detail`, and a negation within such a detail, name content that the new text adds."""
@@ -96,7 +96,7 @@ _DECIDING = ["Use", "Never use", "X", "5 MB", "6 MB", "for the store", "Postgres
 _SAID = st.lists(st.sampled_from(_DECIDING), max_size=4).map(" ".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(TEXTS | _SAID, TEXTS | _SAID)
 def test_whether_a_text_excludes_the_other_is_known_without_the_other_differences(old: str, new: str) -> None:
     """More than twelve differences are cut, but decisive ones come first."""
@@ -113,7 +113,7 @@ _CONFLICTS = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(_CONFLICTS), OPINIONS, st.booleans())
 def test_no_opinion_makes_a_decisive_difference_disappear(
     texts: tuple[str, str],
@@ -127,7 +127,7 @@ def test_no_opinion_makes_a_decisive_difference_disappear(
     assert asked.relation == alone.relation == "conflict"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(OPINIONS)
 def test_only_a_denial_may_be_doubted_and_it_stays_a_difference(opinion: Opinion) -> None:
     found = compare(
@@ -139,7 +139,7 @@ def test_only_a_denial_may_be_doubted_and_it_stays_a_difference(opinion: Opinion
     assert sure.relation == "conflict"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(TEXTS)
 def test_no_digit_of_a_text_is_dropped(text: str) -> None:
     """I10: a digit that no token holds would make two amounts equal."""

@@ -174,7 +174,7 @@ class PostgresLockstep(Lockstep):
 
 
 def test_both_backends_answer_alike() -> None:
-    run_state_machine_as_test(Lockstep, settings=settings(max_examples=25, stateful_step_count=20))
+    run_state_machine_as_test(Lockstep, settings=settings(max_examples=15, stateful_step_count=20))
 
 
 def test_postgresql_answers_like_the_plain_dicts() -> None:

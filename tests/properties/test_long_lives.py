@@ -58,9 +58,9 @@ def _assert_same(worlds: list[World], names: set[str], where: tuple[int, int]) -
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_five_hundred_operations_are_answered_alike(other: str) -> None:
-    counted = live(other, 500, seed=SEED)
-    assert counted["remember"] > 100 and counted["recall"] and counted["plan"] and counted["execute"]
+def test_three_hundred_operations_are_answered_alike(other: str) -> None:
+    counted = live(other, 300, seed=SEED)
+    assert counted["remember"] > 60 and counted["recall"] and counted["plan"] and counted["execute"]
 
 
 @pytest.mark.soak

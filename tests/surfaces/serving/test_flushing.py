@@ -105,7 +105,7 @@ def test_a_server_of_a_database_that_is_told_to_end_writes_what_waits() -> None:
 
 def test_a_server_that_is_killed_while_it_writes_by_itself_loses_and_repeats_nothing(db: Path | str) -> None:
     """I1, I5: two concurrent servers, one of which is killed during a flush."""
-    count = 150
+    count = 60
     texts = [f"thesis {number:03}" for number in range(count)]
     with serving(db, *SOON) as first, serving(db, *SOON) as second, first.client() as http, second.client() as other:
         for number, text in enumerate(texts):

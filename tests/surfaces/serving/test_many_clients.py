@@ -117,7 +117,7 @@ def lives(db: Path, stack: ExitStack, load: Load) -> Iterator[Server]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize("count", [320, pytest.param(10_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [160, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_what_was_acknowledged_is_there_once_although_the_server_was_killed_twice(tmp_path: Path, count: int) -> None:
     """Issue 6: 16 clients, a third repeats, a tenth conflicts, two kill -9 with restarts in between."""
     db = place(tmp_path / "a.db")
