@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from wellkept.core.records.codec import time_from
 from wellkept.errors import Busy, StorageError
@@ -16,18 +16,18 @@ from wellkept.storage.memory_rows import words_version
 from wellkept.storage.port import Usage
 from wellkept.storage.sql.embedder import Bound, check_size
 from wellkept.storage.sql.use_counts import Uses
-from wellkept.storage.sqlite.copying import Copied, backup
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.file_length import KnownLength
 from wellkept.storage.sqlite.opening import Place, checked_path, place_of, prepare
 from wellkept.storage.sqlite.read_transaction import ReadTx
-from wellkept.storage.sqlite.repair import mend, remake_words
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import SCHEMA_VERSION
-from wellkept.storage.sqlite.verify import against_rows, problems
 from wellkept.storage.sqlite.write_transaction import WriteTx
 from wellkept.storage.vectors.matrices import VectorIndex
 from wellkept.types import Header
+
+if TYPE_CHECKING:
+    from wellkept.storage.sqlite.copying import Copied
 
 log = logging.getLogger("wellkept")
 
@@ -313,6 +313,8 @@ class SqliteStorage(Bound):
 
     def verify(self) -> list[str]:
         """See `Storage.verify`."""
+        from wellkept.storage.sqlite.verify import problems
+
         if self._wipe:
             self._wipe_log()
         with self._reader() as session:
@@ -323,6 +325,8 @@ class SqliteStorage(Bound):
 
     def mend(self, *, dry_run: bool) -> list[str]:
         """See `Mending.mend`."""
+        from wellkept.storage.sqlite.repair import mend
+
         if dry_run:
             with self._reader() as session:
                 return mend(session, dry_run=True)
@@ -334,6 +338,8 @@ class SqliteStorage(Bound):
 
     def strayed(self, namespace: str) -> list[str]:
         """See `Mending.strayed`."""
+        from wellkept.storage.sqlite.verify import against_rows
+
         with self._reader() as session:
             return [memory_id for _, memory_id in against_rows(session, namespace)[0]]
 
@@ -351,6 +357,8 @@ class SqliteStorage(Bound):
         Example:
             >>> SqliteStorage("memory.db").backup("monday.db")  # doctest: +SKIP
         """
+        from wellkept.storage.sqlite.copying import backup
+
         self._follow()
         return backup(self._file, Path(target).absolute(), replace=replace, busy_seconds=self._busy_seconds)
 
@@ -377,6 +385,8 @@ class SqliteStorage(Bound):
         words = words_version()
         if writer.row("header.words")[0] == words:
             return
+        from wellkept.storage.sqlite.repair import remake_words
+
         self._begin_writing(writer)
         try:
             remake_words(writer)
