@@ -295,7 +295,9 @@ def test_after_how_long_a_server_writes_what_waits_is_said_as_any_other_setting(
     assert found.origins["flush_after"].endswith(origin)
 
 
-@pytest.mark.parametrize("said", ["-1", '"soon"', "nan", "inf", "700000", '""', "true", "[]", "1" + "0" * 400])
+@pytest.mark.parametrize(
+    "said", ["-1", '"soon"', "nan", "inf", "700000", '""', "true", "[]", "1" + "0" * 400, "0x" + "f" * 6000]
+)
 def test_a_time_that_is_none_is_refused_with_what_is_allowed(folder: Path, said: str) -> None:
     write(folder, {PROJECT: f"flush_after = {said}"})
     with pytest.raises(ConfigError, match="flush_after must be seconds, 0 to 604800"):

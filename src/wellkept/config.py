@@ -501,8 +501,8 @@ def _checked(key: str, value: object, origin: str) -> object:
 
 def _seconds(key: str, value: object, origin: str) -> str:
     """A duration as text; files contain numbers, the environment only texts."""
-    text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-    seconds = number_within(text, 0.0, MOST_SECONDS)
+    said = value if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    seconds = number_within(said, 0.0, MOST_SECONDS)
     if seconds is not None:
         return str(seconds)
     most = f"{MOST_SECONDS:.0f}"

@@ -102,16 +102,16 @@ def parsed_toml(
     return value
 
 
-def number_within(text: str, least: float, most: float) -> float | None:
-    """The number that a text is, if it is in this range; None otherwise.
+def number_within(said: str | float, least: float, most: float) -> float | None:
+    """The number that a text or a number says, if it is in this range; None otherwise.
 
     Example:
         >>> number_within("0.5", 0, 1), number_within("2", 0, 1), number_within("half", 0, 1)
         (0.5, None, None)
     """
     try:
-        number = float(text)
-    except ValueError:
+        number = float(said)
+    except (ValueError, OverflowError):
         return None
     return number if least <= number <= most else None
 

@@ -214,11 +214,16 @@ TENSES = ("The choir will sing in Leipzig on Whit Sunday", "Whit Sunday: the cho
         (NAMES, opinion(same=0.97, conflict=0.03), "same"),
         (NAMES, opinion(same=0.8, conflict=0.2), "same"),
         (NAMES, opinion(same=0.79, conflict=0.21), "conflict"),
+        (
+            ("We will move the archive to Bremen", "The archive has been moved to Bremen by the firm"),
+            SAME,
+            "same",
+        ),
         (TENSES, opinion(same=0.97, conflict=0.03), "variant"),
         (("Mara teaches Ilse the cello", "Ilse teaches Mara the cello"), SAME, "variant"),
         (("The depot never opens on Sundays", "On Sundays the depot opens"), opinion(same=1.0), "variant"),
     ],
-    ids=["sure", "just sure", "unsure", "tense in the same words", "exchanged names", "denial"],
+    ids=["sure", "just sure", "unsure", "tense", "tense in the same words", "exchanged names", "denial"],
 )
 def test_a_name_or_a_tense_is_overruled_by_a_sure_model_in_other_words(
     pair: tuple[str, str], told: Opinion, relation: Relation

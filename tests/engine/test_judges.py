@@ -11,6 +11,7 @@ import wellkept
 from chat_server import ChatServer, verdict
 from wellkept.errors import ModelUnavailable
 from wellkept.models.judges.timeboxed import TimeBoxed
+from wellkept.testing.relations import FakeRelationModel
 
 OLD, NEW = "Ana works at Acme", "Globex hired her in May"
 
@@ -51,6 +52,19 @@ def test_a_judge_lists_a_conflict_that_nobody_else_found(make):
     assert table.store.journal()[-1].conflict_keys == (conflict.key,)
     table.store.undo(result.entry)
     assert table.store.conflicts() == () and table.rows("active") == [OLD]
+
+
+def test_another_name_that_a_sure_model_takes_for_the_same_stays_a_memory_and_a_judge_is_asked(make):
+    """I2: the relation reads `same`, which permits neither skip nor merge."""
+    old, new = "Contracts are signed by Mara", "It is Ilse who puts her name under contracts"
+    model, judge = FakeRelationModel(), Judge()
+    model.declare(old, new, same=1.0)
+    table = make(judge=judge, relation_model=model)
+    _, result = written(table, cosine=0.99, old=old, new=new)
+    assert [match.relation for match in result.matches] == ["same"]
+    assert judge.asked == [[(old, new)]]
+    assert (result.outcome, [conflict.reason for conflict in result.conflicts]) == ("created", ["judge"])
+    assert table.rows("active") == [old, new]
 
 
 def test_without_a_judge_nobody_is_asked(make):

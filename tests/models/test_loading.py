@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -90,6 +90,51 @@ def test_a_fork_waits_for_what_is_being_loaded() -> None:
     soon = threading.Timer(0.2, holder.over.set)
     soon.start()
     assert exit_of_child(holder.over.is_set) == 0
+    holder.thread.join(20)
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_who_forks_while_loading_does_not_wait_for_itself_and_goes_on_in_both_processes() -> None:
+    """An embedder of the user may start a process while it is measured."""
+    lock = LoadingLock()
+
+    def ends() -> bool:
+        lock.__exit__(None, None, None)
+        with lock:
+            return True
+
+    began = time.monotonic()
+    lock.__enter__()
+    assert exit_of_child(ends) == 0
+    assert ends()
+    assert time.monotonic() - began < loading.PATIENCE
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_gives_back_what_a_loading_thread_needs_to_go_on() -> None:
+    """The scale measures an embedder, which is loaded for that: locks are not taken in the order of their making."""
+    inner, outer = LoadingLock(), LoadingLock()
+    holder, over = Held(outer), threading.Event()
+
+    def needs_both() -> None:
+        with inner:
+            over.set()
+        holder.over.set()
+
+    real = loading._taken
+    tried: list[bool] = []
+
+    def taken(wanted: Sequence[threading.Lock], seconds: float) -> Sequence[threading.Lock]:
+        if not tried:
+            threading.Thread(target=needs_both, daemon=True).start()
+        tried.append(True)
+        return real(wanted, seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "_taken", taken)
+        assert exit_of_child(over.is_set) == 0
     holder.thread.join(20)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from wellkept.core.gate.outcomes import match_of
-from wellkept.core.judging.compare import compare
+from wellkept.core.judging.compare import SOFT, compare
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, may_contradict
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.lifecycle import is_expired
@@ -147,6 +147,8 @@ def _is_open(match: Match, evidence: Evidence) -> bool:
     if opinion is None:
         return True
     match match.relation:
+        case "same" if any(item.kind not in SOFT for item in match.differences):
+            return True  # the relation model has overruled a rule
         case "same" | "generalises":
             return opinion.repeats < bounds.link
         case "refines":

@@ -105,8 +105,8 @@ class SecondLooks:
                 found.append(look)
             if place % _AT_ONCE == 0:
                 tell("judge", place, len(rows))
-        outage = opinions.failure is not None or models.vectors.failure is not None
-        return () if outage else tuple(found)
+        is_whole = models.opinions.available and models.vectors.failure is None
+        return tuple(found) if is_whole else ()
 
     def _ask_ahead(self, shelf: _Shelf, models: Models) -> dict[str, SecondLook]:
         """Read the pairs that most decisions need, many at a time; the looks that needed none, by memory."""

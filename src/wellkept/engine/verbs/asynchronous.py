@@ -54,7 +54,7 @@ def _in_thread(
         return await self._run(functools.partial(verb, self._store, *args, **kwargs))
 
     said = (inspect.getdoc(verb) or "").partition("Example:")[0].rstrip()
-    run.__doc__ = f"{said}\n\nAs `{verb.__qualname__}`, awaited."
+    run.__doc__ = f"{said}\n\nAs the synchronous `{verb.__name__}`, awaited."
     return run
 
 

@@ -38,13 +38,15 @@ class LocalPairs(ABC):
 
     kind: ClassVar[str]
     what: ClassVar[str]
+    wanted: ClassVar[str] = "output"
+    """Name of the option that says which output is wanted."""
     cut: ClassVar[bool] = False
     """Whether long pairs are truncated; else they have no score."""
 
     def __init__(self, path: str | Path, *, sha256: str, output: int | None, longest: int) -> None:
         self._path = Path(path)
         if longest < 8 or (output is not None and output < 0):
-            raise ConfigError("the output or longest is out of range", where=str(path))
+            raise ConfigError(f"{self.wanted} or longest is out of range", where=str(path))
         self._sha256 = sha256.lower()
         self._output = output
         self._longest = longest

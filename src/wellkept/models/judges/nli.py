@@ -40,6 +40,7 @@ class NliJudge(LocalPairs):
 
     kind = "nli"
     what = "the NLI judge"
+    wanted = "contradiction"
 
     def __init__(
         self, path: str | Path, *, sha256: str = "", contradiction: int | None = None, longest: int = LONGEST
