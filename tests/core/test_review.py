@@ -94,6 +94,13 @@ def test_a_memory_the_relation_model_is_sure_of_is_no_question(told, wanted):
     assert asked(evidence) == (["old"] if wanted else [])
 
 
+def test_another_name_stays_a_question_although_the_relation_model_is_sure_of_a_repeat():
+    row, new = memory(content="Contracts are signed by Mara"), "It is Ilse who puts her name under contracts"
+    evidence = near((row, 0.7), opinions={"old": opinion(same=0.97, distinct=0.03)})
+    assert decided(evidence, content=new)[1].matches[0].relation == "same"
+    assert asked(evidence, content=new) == ["old"]
+
+
 def test_at_most_four_are_asked_the_nearest_first():
     rows = [(memory(f"old {n}", f"{OLD} {n}"), 0.61 + n / 100) for n in range(7)]
     assert MOST_JUDGED == 4
