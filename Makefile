@@ -52,7 +52,9 @@ IN_CREWAI := crewai
 MEASURED := tests/core tests/golden
 # What other Pythons run: the first on each, the second on the newest; the examples are few, for they are those of the main one.
 INNER := tests/contract src
-OUTER := tests/core tests/models tests/client tests/surfaces/mcp tests/surfaces/operations
+OUTER := tests/core tests/client tests/surfaces/operations \
+	$(addprefix tests/models/test_, exact.py loading.py minilm.py registry.py unigram.py wordpiece.py) \
+	$(addprefix tests/surfaces/mcp/test_, conflicts_and_links.py lines.py queue_of_calls.py)
 
 # Both are looked for only when something has to be installed; see .ci/find-python.
 ifeq ($(origin PYTHON), undefined)
@@ -86,8 +88,8 @@ demo: $(RUN)/.installed  ## install what is needed to run, then show what Wellke
 dist: $(DEV)/.installed  ## build wheel and sdist into dist/
 	@$(DEV)/bin/python -m hatchling build -t sdist -t wheel -d dist
 
-test: lint types $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
-	@$(if $(TESTS),,$(MAKE) --no-print-directory coverage)
+test: $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
+	@$(MAKE) --no-print-directory -j 3 lint types $(if $(TESTS),,coverage)
 	@$(DEV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not external and not soak" \
 		$(if $(TESTS),$(TESTS),$(MEASURED:%=--ignore=%))
 	@$(if $(TESTS),,$(MAKE) --no-print-directory test-postgres)
