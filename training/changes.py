@@ -25,7 +25,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from training.package import RUNTIME, WEIGHTS, pin
 from training.stories import CALIBRATING, TRAINING, Story, labels_of, stories
-from wellkept.core.judging.letters import BUCKETS, letters_of
+from wellkept.core.text.letter_groups import BUCKETS, letters_of
 
 NEAREST = 8
 """Earlier lines that each write is paired with."""
@@ -63,7 +63,7 @@ class Pairs:
 
     def rows(self, blocks: Sequence[str]) -> sparse.csr_matrix:
         """The values of these blocks, shape (pairs, blocks * `BUCKETS`)."""
-        return sparse.hstack([_values([BLOCKS[name](*pair) for pair in self.letters]) for name in blocks]).tocsr()
+        return sparse.hstack([values_of([BLOCKS[name](*pair) for pair in self.letters]) for name in blocks]).tocsr()
 
     def weights(self) -> NDArray[np.float64]:
         """The weight of each pair: in every group of lengths changes count as much as the rest."""
@@ -138,7 +138,8 @@ def shipped(weights: NDArray[np.float64]) -> dict[str, object]:
     }
 
 
-def _values(groups: Sequence[Letters]) -> sparse.csr_matrix:
+def values_of(groups: Sequence[Letters]) -> sparse.csr_matrix:
+    """The groups of each text as a row: each counts 1 / the root of their number."""
     counts = np.array([len(some) for some in groups])
     places = np.fromiter((group for some in groups for group in some), dtype=np.int32, count=int(counts.sum()))
     shares = np.repeat(1 / np.sqrt(np.maximum(1, counts)), counts).astype(np.float32)

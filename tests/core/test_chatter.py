@@ -13,7 +13,7 @@ from wellkept.core.gate.worth_keeping import LONGEST_CHATTER, LOW_IMPORTANCE, is
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.chatter import Chatter, ChatterHead, facts_of
 from wellkept.core.judging.evidence import Evidence, Moment
-from wellkept.core.judging.letters import BUCKETS, LetterWeights, letters_of
+from wellkept.core.text.letter_groups import BUCKETS, LetterWeights, letters_of
 from wellkept.policy import PRESETS, Policy
 from wellkept.types import ImportedMemory, NewMemory
 

@@ -6,7 +6,8 @@ import base64
 
 import pytest
 
-from wellkept.core.judging.letters import BUCKETS, ChangeCues, LetterWeights, letters_of
+from wellkept.core.judging.letters import ChangeCues
+from wellkept.core.text.letter_groups import BUCKETS, LetterWeights, letters_of
 
 
 @pytest.mark.parametrize(

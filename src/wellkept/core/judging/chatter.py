@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import exp, fsum, log1p
 from typing import Any, Self
 
-from wellkept.core.judging.letters import LetterWeights, letters_of
+from wellkept.core.text.letter_groups import LetterWeights, letters_of
 from wellkept.types import Vector
 
 _DECIMALS = 4

@@ -6,7 +6,9 @@ from collections import Counter
 from functools import lru_cache
 
 from wellkept.core.lexicon import Language, lexicon
+from wellkept.core.lexicon.tables import raw_table
 from wellkept.core.text.forms import UNSPACED, fold
+from wellkept.core.text.letter_groups import LetterWeights, letters_of
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.patterns import pattern
 
@@ -15,10 +17,13 @@ _RUN = pattern(f"[{UNSPACED}]")
 _KANA = pattern("[\u3041-\u30ff]")
 _HAN_KANA = pattern("[\u3005\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
 _CYRILLIC = pattern("[\u0400-\u04ff]")
+_LATIN = pattern("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 _KNOWN_SCRIPT = pattern("[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0400-\u04ff]")
 _CODE = pattern(r"[_{}<>=|;$\\]|::|\w[./]\w|\(\)|\d")
 _SHORT = 3
 """Most words of a text that is too short to decide whether its language is known."""
+_NAME = 3
+"""Most words of a name."""
 _HEAD = 2000
 """Characters at the start of a text from which its language is detected."""
 
@@ -92,13 +97,35 @@ def language_is_known(text: str) -> bool:
 
 
 def is_english(text: str) -> bool:
-    """Whether a text is English, not merely without the small words of another known language.
+    """Whether a text is English, by its letters; a single word, a name, numbers and code count as English.
 
     Example:
         >>> [is_english(text) for text in ("The rent is 900 euros.", "Die Miete ist nun 900 Euro.", "Аренда 900 евро.")]
         [True, False, False]
     """
-    return language_of(text).grammar.wordnet and language_is_known(text)
+    return _is_english(text[:_HEAD])
+
+
+@remembered(4 * MIB)
+def _is_english(text: str) -> bool:
+    head = fold(text)
+    letters = sum(map(str.isalpha, head))
+    unspaced = len(_RUN.findall(head))
+    if (unspaced and unspaced * 4 >= letters) or len(_LATIN.findall(head)) * 2 < letters:
+        return False
+    chunks = head.split()
+    words = [word for chunk in chunks if not _CODE.search(chunk) for word in _PLAIN_WORD.findall(chunk)]
+    if len(words) < 2 or (len(words) <= _NAME and head.istitle() and all(map(str.isalpha, chunks))):
+        return True
+    weights, bias = _of_english()
+    return weights.sum(letters_of(head)) + bias > 0
+
+
+@lru_cache(maxsize=1)
+def _of_english() -> tuple[LetterWeights, float]:
+    """Weights of groups of letters for the log-odds that a text is English, and their constant term."""
+    table = raw_table("english")
+    return LetterWeights.of(table["letters"], table["step"]), table["bias"]
 
 
 @remembered(4 * MIB)
