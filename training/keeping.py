@@ -28,8 +28,8 @@ from training.material import cases
 from training.stories import CALIBRATING, TRAINING, stories
 from wellkept.core.gate.worth_keeping import is_small_talk
 from wellkept.core.judging.chatter import ChatterHead, facts_of
-from wellkept.core.text.letter_groups import BUCKETS, LetterWeights, letters_of
 from wellkept.core.text.forms import is_junk
+from wellkept.core.text.letter_groups import BUCKETS, LetterWeights, letters_of
 from wellkept.models.minilm import MiniLmEmbedder
 
 LINES = Path(__file__).parent / "chatter" / "lines.jsonl"

@@ -2,9 +2,9 @@
 
     python -m training.language
 
-They decide which network reads a text, and by which bounds the gate acts (`core/reading/language_detection.py`). English
-and the rest count the same. A line counts as what its story is written in, so that English lines in stories of other
-languages are wrong in the fit and in the figures. The strength of the penalty is chosen on `select`.
+They decide which network reads a text, and by which bounds the gate acts (`core/reading/language_detection.py`). In the
+fit English weighs as much as the rest. A line counts as what its story is written in, so English lines in stories of
+other languages are wrong in the fit and in the figures. The strength of the penalty is chosen on `select`.
 """
 
 from __future__ import annotations
@@ -57,9 +57,7 @@ def main() -> None:
         strength: LogisticRegression(C=strength, class_weight="balanced", solver="liblinear").fit(rows, train.english)
         for strength in STRENGTHS
     }
-    losses = {
-        strength: log_loss(select.english, model.predict_proba(known)[:, 1]) for strength, model in tried.items()
-    }
+    losses = {strength: log_loss(select.english, model.predict_proba(known)[:, 1]) for strength, model in tried.items()}
     print("log loss on select", {strength: round(loss, 4) for strength, loss in losses.items()})
     model = tried[min(losses, key=lambda strength: losses[strength])]
     table = {**shipped(model.coef_[0]), "bias": round(float(model.intercept_[0]), 4)}
@@ -71,7 +69,7 @@ def main() -> None:
 
 
 def lines_of(files: Sequence[str], facts: Sequence[Case] = ()) -> Lines:
-    """The lines of the stories of these files and the texts of cases, each once; of stories and cases in one language."""
+    """The lines of the stories of these files and the texts of cases, each once; nothing of several languages."""
     told = [(line.text, story.lang) for story in stories(*files) for line in story.lines]
     told += [(text, case.lang) for case in facts for texts in case.parts.values() for text in texts]
     texts, langs = zip(*((text, lang) for text, lang in dict.fromkeys(told) if len(lang) == 2), strict=True)

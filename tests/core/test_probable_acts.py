@@ -11,9 +11,9 @@ from wellkept.core.gate.admit import judge, settle
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.judging.letters import ChangeCues
-from wellkept.core.text.letter_groups import BUCKETS, LetterWeights, letters_of
 from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Act, Head, Read, chances_of, features_of
 from wellkept.core.judging.risk_bounds import Bounds
+from wellkept.core.text.letter_groups import BUCKETS, LetterWeights, letters_of
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Candidate, ConflictChange, Memory, MemoryChange, NewMemory, Opinion
 

@@ -77,6 +77,7 @@ def _functions(folder: Path) -> dict[str, Read]:
         "line": text.is_line,
         "junk": text.is_junk,
         "language": language_detection.language_of,
+        "english": language_detection.is_english,
         "language known": language_detection.language_is_known,
         "prepared": lexer.prepared,
         "features": features.features,

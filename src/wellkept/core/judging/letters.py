@@ -1,8 +1,8 @@
 """What the letters of two texts tell about a change.
 
 A model that has learnt English words knows hardly any other; groups of letters say how much a text sounds like news
-("moved", "ab sofort"), and how much what it adds to another text, leaves out of it and shares with it look like a change
-of the same thing.
+("moved", "ab sofort"), and how much what it adds to another text, leaves out of it and shares with it look like a
+change of the same thing.
 """
 
 from __future__ import annotations
