@@ -30,6 +30,7 @@ from training.package import RUNTIME, WEIGHTS, pin
 from wellkept.core.differences.find import differences
 from wellkept.core.judging.compare import is_vetoed
 from wellkept.core.judging.risk_bounds import least_threshold, upper_bound
+from wellkept.models.multilingual import vectors_of
 from wellkept.models.onnx import session
 from wellkept.models.relation import fitted
 from wellkept.models.tokenizer.lists import ListReader, fed
@@ -80,14 +81,21 @@ def calibration_pairs() -> list[Pair]:
     return [*pairs, *(pair.swapped() for pair in pairs)]
 
 
-def measured(path: Path, reader: ListReader, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-    """Logits of pairs as the product makes them, one row to a run."""
+def measured(
+    path: Path, reader: ListReader, pairs: Sequence[Pair], *, words_in: Path | None = None
+) -> NDArray[np.float64]:
+    """Logits of pairs as the product makes them, one row to a run.
+
+    Args:
+        words_in: Folder of the vectors of pieces, of a network that does not hold them itself.
+    """
     running = session(path.read_bytes(), what="the model", where=path, todo="", exact=True)
     known: dict[tuple[str, str], NDArray[np.float64]] = {}
 
     def run(first: str, second: str) -> NDArray[np.float64]:
         if (first, second) not in known:
-            feed = fed(reader.row(reader.read(first), [reader.read(second)]))
+            row = reader.row(reader.read(first), [reader.read(second)])
+            feed = fed(row) if words_in is None else {**fed(row), "words": vectors_of([row.pieces], words_in)}
             known[first, second] = np.round(running.run(None, feed)[0][0], 4)
         return known[first, second]
 

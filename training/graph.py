@@ -40,13 +40,22 @@ State = Mapping[str, NDArray[np.float32]]
 """Parameters in single precision, by name in `training/model.py`."""
 
 
-def embedder_graph(state: State, maps: Mapping[str, Linear], path: Path) -> None:
+class Turn(NamedTuple):
+    """A linear map of unit vectors into another space: `vector @ weights + bias`, in double precision."""
+
+    weights: NDArray[np.float64]
+    bias: NDArray[np.float64]
+
+
+def embedder_graph(state: State, maps: Mapping[str, Linear], path: Path, turn: Turn | None = None) -> None:
     """Write the embedder: `pieces` (rows, length; 0 is padding) to `vectors` (rows, 384) of length 1."""
     graph = Graph()
     hidden = graph.encoder(graph.words(state), state, maps)
     mean = graph.mean(hidden, graph.present())
-    length = graph.op("Sqrt", graph.op("ReduceSumSquare", mean, graph.axis(1)))
-    graph.write(path, {"pieces": OF_ROWS}, graph.op("Div", mean, length), "vectors", WIDTH)
+    if turn is not None:
+        turned = graph.op("MatMul", graph.of_length_1(mean), graph.constant("turn", turn.weights))
+        mean = graph.op("Add", turned, graph.constant("turn.bias", turn.bias))
+    graph.write(path, {"pieces": OF_ROWS}, graph.of_length_1(mean), "vectors", WIDTH)
 
 
 class _Bytes(NamedTuple):
@@ -83,19 +92,25 @@ class Graph:
     # What is read
 
     def words(self, state: State, places: str | None = None) -> str:
-        """Sum of piece and position embeddings, shape (rows, length, width); by default positions count from 0."""
-        table = state["words.weight"]
-        step = np.maximum(np.abs(table).max(axis=1) / 127, np.float32(1e-12))
-        integers = (np.rint(table / step[:, None]) + _ZERO).astype(np.uint8)
-        words = self.cast(self.op("Gather", self.constant("words", integers), "pieces"), FLOAT)
-        steps = self.op("Gather", self.constant("words.step", step.astype(np.float32)), "pieces")
-        words = self.op("Sub", words, self.constant("words.zero", np.float32(_ZERO)))
-        words = self.op("Mul", words, self.op("Unsqueeze", steps, self.axis(2)))
+        """Sum of piece and position embeddings, shape (rows, length, width); by default positions count from 0.
+
+        A state without vectors of pieces reads them from the input `words`.
+        """
+        words = self.of_pieces(state["words.weight"]) if "words.weight" in state else "words"
         if places is None:
             one = self.constant("one", np.int64(1))
             length = self.op("Gather", self.op("Shape", "pieces"), one)
             places = self.op("Range", self.constant("nought", np.int64(0)), length, one)
         return self.op("Add", words, self.looked_up("positions", state["positions.weight"][:POSITIONS], places))
+
+    def of_pieces(self, table: NDArray[np.float32]) -> str:
+        """The vector of each piece, from a table with one byte for each number."""
+        step = np.maximum(np.abs(table).max(axis=1) / 127, np.float32(1e-12))
+        integers = (np.rint(table / step[:, None]) + _ZERO).astype(np.uint8)
+        words = self.cast(self.op("Gather", self.constant("words", integers), "pieces"), FLOAT)
+        steps = self.op("Gather", self.constant("words.step", step.astype(np.float32)), "pieces")
+        words = self.op("Sub", words, self.constant("words.zero", np.float32(_ZERO)))
+        return self.op("Mul", words, self.op("Unsqueeze", steps, self.axis(2)))
 
     def looked_up(self, name: str, table: NDArray[np.float32], places: str) -> str:
         return self.op("Gather", self.constant(name, table.astype(np.float32)), places)
@@ -233,12 +248,18 @@ class Graph:
         count = self.op("ReduceSum", share, self.axis(1), keepdims=1)
         return self.op("Div", total, self.op("Max", count, self.constant("least", np.float64(1))))
 
+    def of_length_1(self, vectors: str) -> str:
+        return self.op("Div", vectors, self.op("Sqrt", self.op("ReduceSumSquare", vectors, self.axis(1))))
+
     def write(self, path: Path, inputs: Inputs, result: str, name: str, width: int, *, per: str = "rows") -> None:
         self._nodes.append(helper.make_node("Identity", [result], [name], name=name))
+        given = [helper.make_tensor_value_info(of, TensorProto.INT64, shape) for of, shape in inputs.items()]
+        if any("words" in node.input for node in self._nodes) and "words" not in self._constants:
+            given.append(helper.make_tensor_value_info("words", FLOAT, (*OF_ROWS, WIDTH)))
         graph = helper.make_graph(
             self._nodes,
             "wellkept",
-            [helper.make_tensor_value_info(given, TensorProto.INT64, shape) for given, shape in inputs.items()],
+            given,
             [helper.make_tensor_value_info(name, DOUBLE, [per, width])],
             list(self._constants.values()),
         )

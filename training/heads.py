@@ -1,6 +1,6 @@
 """The heads over the list: fitted on the calibration authors, measured by leaving one author out.
 
-    python -m training.heads --cache build/opinions.json [--near NEAR.txt] [--strange STRANGE.txt]
+    python -m training.heads --cache build/opinions.json [--near NEAR.txt] [--strange STRANGE.txt] [--others]
 
 Each line of a calibration story is compared with earlier lines as the gate compares it: the nearest, and those that
 share most words (`core.judging.what_to_ask.chosen`); the relation model that ships reads them together. A logistic
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,8 +130,9 @@ def main() -> None:
     parser.add_argument("--near", type=Path, help="strangers of the fit, one text a line; default: training cases")
     parser.add_argument("--strange", type=Path, help="strangers of the bounds, one text a line")
     parser.add_argument("--cache", type=Path, required=True, help="opinions that are known; written")
+    parser.add_argument("--others", action="store_true", help="fit for other languages only; English stays as it is")
     args = parser.parse_args()
-    found = stories(*args.files)
+    found = [story for story in stories(*args.files) if not args.others or story.lang != "en"]
     near = crowd_of((lines(args.near) if args.near else of_cases())[:LARGE])
     strange = crowd_of(lines(args.strange)[:LARGE]) if args.strange else near
     few = Crowd(strange.texts[:SMALL], strange.vectors[:SMALL])
@@ -143,14 +144,21 @@ def main() -> None:
     }
     known = Opinions(args.cache, PackagedRelationModel())
     known.read(item for items in stores.values() for item in items)
-    heads: dict[str, object] = {}
-    for act in ACTS:
-        heads[act] = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
     card = WEIGHTS / "relation.json"
     settings = json.loads(card.read_text(encoding="utf-8"))
+    heads: dict[str, object] = {}
+    for act in ACTS:
+        head = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
+        heads[act] = with_others_of(settings["heads"][act], head) if args.others else head
     pieces = settings.pop("pieces")
     card.write_text(json.dumps({**settings, "heads": heads, "pieces": pieces}, ensure_ascii=False, indent=1) + "\n")
     pin(RUNTIME, CARD_SHA256=card)
+
+
+def with_others_of(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, object]:
+    """The old head, with what the new one has for other languages than English."""
+    least = {risk: {**bounds, "other": new["least"][risk]["other"]} for risk, bounds in old["least"].items()}
+    return {**old, "elsewhere": new["elsewhere"], "least": least}
 
 
 # --------------------------------------------------------------------------------------------

@@ -49,12 +49,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Story:
-    """The writes of one store, in order."""
+    """The writes of one store, in order; questions, each with a part of the text that answers it."""
 
     id: str
     author: str
     lang: str
     lines: tuple[Line, ...]
+    questions: tuple[tuple[str, str], ...] = ()
 
 
 def stories(*files: str, folder: Path = HERE) -> list[Story]:
@@ -80,7 +81,9 @@ def _story(row: dict[str, object]) -> Story:
         if act in ("first", "updates"):
             current[key] = value
         lines.append(Line(write["text"], write["kind"], write["t"], act, key, value or current.get(key, "")))
-    return Story(str(row["id"]), str(row.get("author") or row["id"]).split("-")[0], str(row["lang"]), tuple(lines))
+    asked = tuple((query["q"], query["answer_contains"]) for query in row.get("queries", ()))  # type: ignore[attr-defined]
+    author = str(row.get("author") or row["id"]).split("-")[0]
+    return Story(str(row["id"]), author, str(row["lang"]), tuple(lines), asked)
 
 
 def labels_of(old: Line, new: Line) -> Labels:

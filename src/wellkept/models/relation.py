@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wellkept.errors import ModelUnavailable
+from wellkept.models import multilingual
 from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import missing, owner, session, verified_bytes
-from wellkept.models.tokenizer.data_files import unpacked
-from wellkept.patterns import pattern
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
@@ -32,32 +31,25 @@ if TYPE_CHECKING:
     from wellkept.models.relation_reading import LoadedModel, Network
 
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
-MULTILINGUAL_SHA256 = "0541a30ed4bfb93169015d093ca948bb26b512ccd4a1aeea07097d17c6711875"
-PIECES_SHA256 = "2d5c8bae2183c521bdc88b808726d8820bc879eaff25b503102967948ef43210"
-"""Of the network for other languages, and of its pieces."""
-CARD_SHA256 = "efab04a22975da7a76a709d1a5a9dedd8613232f08ccbd7737c462d955a19288"
-FITTED_SHA256 = "c601067e59d8c143ebfed4e4855d5f7965dcf7507ecb923abb369019b5fbe44f"
+MULTILINGUAL_SHA256 = "225e901b530cb24e2b76c8385f0ba9977be70c4f92f8c071eb8382bd8ea47a6d"
+"""Of the network for other languages, which reads the pieces of `wellkept.models.multilingual`."""
+CARD_SHA256 = "250a978aab091d5e7926fdac39a041e1beea01a60cfca8fcc6f61b04207bc396"
+FITTED_SHA256 = "6e6377d2c5a8b4a6089c5ead2a5fa4f1ccd696b41d8d6ac84332b93724aefc59"
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
-_LETTERS = pattern(
-    "[A-Za-z\u00aa-\u024f\u1e00-\u1eff\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u05d0-\u05ea\u0620-\u064a"
-    "\u066e-\u06d3\u0904-\u0939\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U000323af]"
-)
-"""Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Japanese, Chinese, Korean: the scripts of the training material.
-The pieces of the second network spell others too, in which it has learnt no relations: it misses a denial in Thai."""
 _REINSTALL = "Reinstall wellkept"
 _WHAT = "the weights of the relation model"
 _NETWORKS = {"relation.onnx": WEIGHTS_SHA256, "multilingual.onnx": MULTILINGUAL_SHA256}
-_PIECES = "multilingual-pieces.json.gz"
+_SHARED = (multilingual.PIECES, multilingual.VECTORS)
 
 
 class PackagedRelationModel:
     """The relation model that ships with Wellkept; loads on first use, safe between threads.
 
     Args:
-        folder: Folder of `relation.onnx`, `multilingual.onnx`, its pieces and `relation.json`; by default the packaged
-            `weights`. The sha256 of each file is checked when it is loaded.
+        folder: Folder of `relation.onnx`, `multilingual.onnx`, the pieces of the latter and `relation.json`; by default
+            the packaged `weights`. The sha256 of each file is checked when it is loaded.
 
     Example:
         >>> model = PackagedRelationModel()
@@ -93,7 +85,7 @@ class PackagedRelationModel:
             raise missing("onnxruntime", what="the relation model", todo="Install it with `pip install onnxruntime`")
         folder = self._folder or _packaged()
         _settings(folder)
-        for name in (*_NETWORKS, _PIECES):
+        for name in (*_NETWORKS, *_SHARED):
             if not (folder / name).is_file():
                 raise ModelUnavailable(f"{_WHAT} are missing", where=str(folder / name), todo=_REINSTALL)
 
@@ -163,12 +155,11 @@ def _multilingual(folder: Path, process: int) -> Network:
 def _load_multilingual(folder: Path, _process: int) -> Network:
     from wellkept.models.relation_reading import Network
     from wellkept.models.tokenizer.lists import ListReader
-    from wellkept.models.tokenizer.unigram import Unigram
 
     settings = _settings(folder)["multilingual"]
-    reader = ListReader(Unigram(*json.loads(unpacked(folder / _PIECES, PIECES_SHA256))))
+    reader = ListReader(multilingual.tokenizer(folder))
     running = _session(folder, "multilingual.onnx")
-    return Network(reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE, _LETTERS)
+    return Network(reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE, folder)
 
 
 def _session(folder: Path, name: str) -> Any:
@@ -207,7 +198,7 @@ def _bounds(folder: Path, risk: Risk) -> Bounds:
 def _checked(folder: Path) -> None:
     for name in _NETWORKS:
         _verified(folder, name)
-    unpacked(folder / _PIECES, PIECES_SHA256)
+    multilingual.check(folder)
     _settings(folder)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wellkept.core.judging.list_head import ReadTwice
 from wellkept.core.reading.language_detection import is_english
 from wellkept.errors import ModelUnavailable
+from wellkept.models.multilingual import LEARNT_LETTERS, vectors_of
 from wellkept.models.onnx import first_output
 from wellkept.models.port import PartUnavailable
 from wellkept.models.tokenizer.lists import LONGEST_PAIR, ListReader, ListRow, fed, in_rows
@@ -36,7 +37,8 @@ class Network:
         session: The session of the verified weights.
         scale / bias: Calibration of the logits, the same for all relations / for each one.
         unreadable: Share of unknown letters above which a text is not read.
-        letters: The letters of the scripts that it has learnt; by default all that its pieces spell.
+        shared: Folder of the vectors of pieces, of the network for other languages; it reads only scripts that it has
+            learnt.
     """
 
     reader: ListReader
@@ -44,7 +46,7 @@ class Network:
     scale: float
     bias: Sequence[float]
     unreadable: float
-    letters: re.Pattern[str] | None = None
+    shared: Path | None = None
 
     def listed(self, new: str, texts: Sequence[str]) -> dict[str, Logits]:
         """The logits of how a new text relates to each of the texts, read together; unreadable ones are left out."""
@@ -80,11 +82,11 @@ class Network:
         return read if read.unknown <= self.unreadable and self._has_learnt(text) else None
 
     def _has_learnt(self, text: str) -> bool:
-        if self.letters is None:
+        if self.shared is None:
             return True
         folded = unicodedata.normalize("NFKC", text)  # as the pieces are: Korean may be written in single letters
         letters = sum(map(str.isalpha, folded))
-        return letters - len(self.letters.findall(folded)) <= self.unreadable * letters
+        return letters - len(LEARNT_LETTERS.findall(folded)) <= self.unreadable * letters
 
     def _alone(self, first: Read, second: Read) -> Logits:
         """The logits of how the second text relates to the first one, read in the place of the new text."""
@@ -93,7 +95,10 @@ class Network:
 
     def _run(self, row: ListRow) -> Logits:
         """Logits of each candidate's relation, as if it were the newer text."""
-        logits = first_output(self.session, fed(row), what="the relation model")
+        given: dict[str, NDArray[Any]] = {**fed(row)}
+        if self.shared is not None:
+            given["words"] = vectors_of([row.pieces], self.shared)
+        logits = first_output(self.session, given, what="the relation model")
         return np.asarray(np.round(logits, 4), dtype=np.float64)
 
 

@@ -21,6 +21,9 @@ ALL_WORDS = 0.6
 """What all words of a query are worth without any similarity."""
 SUPPORT = 0.3
 """Share of words from which a similarity counts in full where similarity alone does not tell texts apart."""
+ELSEWHERE = 0.7
+"""What a similarity counts in other languages than those of the embedder, without words in common. Unrelated sentences
+are more alike there; at .7 unanswerable questions got nothing as often as at 0, and answerable ones lost less."""
 INFLECTED = 0.8
 """What a word with another ending is worth."""
 BEGINNING = 5
@@ -32,23 +35,23 @@ _LEAST_IDENTIFIER = 3
 Key = TypeVar("Key", bound=Hashable)
 
 
-def tells_apart(query: str, languages: Collection[str] | None) -> bool:
-    """Whether the similarity of a query alone tells related texts from unrelated ones.
+def trust_in(query: str, languages: Collection[str] | None) -> float:
+    """How far the similarity of a query alone tells related texts from unrelated ones, 0 to 1.
 
     Args:
         query: The text.
         languages: Codes of the languages in which the embedder does so; None for all.
 
     Example:
-        >>> tells_apart("What is the capital of France?", {"en"}), tells_apart("Wo steht der Server?", {"en"})
-        (True, False)
+        >>> trust_in("What is the capital of France?", {"en"}), trust_in("Wo steht der Server?", {"en"})
+        (1.0, 0.7)
     """
     if languages is None:
-        return True
+        return 1.0
     code = language_of(query).code
-    if code not in languages:
-        return False
-    return language_is_known(query) or not small_words(code).isdisjoint(search_terms(query))
+    if code in languages and (language_is_known(query) or not small_words(code).isdisjoint(search_terms(query))):
+        return 1.0
+    return ELSEWHERE if languages else 0.0
 
 
 def word_shares(query: Sequence[str], documents: Sequence[Sequence[str]], of_all: Statistics) -> list[float]:
@@ -92,24 +95,24 @@ def word_shares(query: Sequence[str], documents: Sequence[Sequence[str]], of_all
     return shares
 
 
-def matches(similarities: Sequence[float | None], shares: Sequence[float], *, reliable: bool) -> list[float]:
+def matches(similarities: Sequence[float | None], shares: Sequence[float], *, trust: float = 1.0) -> list[float]:
     """How far each memory matches a query by itself, 0 to 1.
 
-    Where similarity does not tell texts apart, it counts only as far as some memory has words of the query. Memories
-    without a vector have words alone.
+    Where similarity does not tell texts apart, it counts in full only as far as some memory has words of the query.
+    Memories without a vector have words alone.
 
     Args:
         similarities: Calibrated similarity of each memory; None without a vector.
         shares: Share of the query's words, from `word_shares`.
-        reliable: Whether similarity tells texts apart, from `tells_apart`.
+        trust: How far similarity tells texts apart, from `trust_in`.
 
     Example:
-        >>> [round(value, 2) for value in matches([0.5, 0.5, None], [0.0, 1.0, 0.15], reliable=True)]
+        >>> [round(value, 2) for value in matches([0.5, 0.5, None], [0.0, 1.0, 0.15])]
         [0.5, 0.8, 0.5]
-        >>> matches([0.7, 0.6], [0.0, 0.0], reliable=False)
+        >>> matches([0.7, 0.6], [0.0, 0.0], trust=0.0)
         [0.0, 0.0]
     """
-    trust = 1.0 if reliable else min(1.0, max(shares, default=0.0) / SUPPORT)
+    trust = max(trust, min(1.0, max(shares, default=0.0) / SUPPORT))
     return [
         min(1.0, share / SUPPORT)
         if similarity is None

@@ -10,7 +10,7 @@ from wellkept.core.text.forms import content_hash, embed_text
 from wellkept.engine.models import fail_open
 from wellkept.engine.models.unanswered import UnansweredError
 from wellkept.errors import ModelError, ModelResponseInvalid
-from wellkept.models.port import Embedded, Embedder
+from wellkept.models.port import Embedded, Embedder, PartUnavailable
 from wellkept.types import Degradation, Statement, Vector
 
 log = logging.getLogger("wellkept")
@@ -83,6 +83,10 @@ class Embeddings:
             return
         try:
             made = usable(fail_open.embed(self._embedder, missing), len(missing), self._embedder)
+        except PartUnavailable as error:
+            self.fetch(text for place, text in enumerate(missing) if place not in error.places)
+            self.failure = error.error
+            return
         except ModelError as error:
             self.failure = error
             log.warning("%s: %s", self._on_failure, error)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, cast, get_args
 
 from wellkept.core.judging.calibration import Calibration
-from wellkept.core.recall.relevance import DEFAULT_MIN_SCORE, tells_apart
+from wellkept.core.recall.relevance import DEFAULT_MIN_SCORE, trust_in
 from wellkept.core.text.forms import check_text, search_terms
 from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, count, moment
 from wellkept.engine.lookup import filters
@@ -64,7 +64,7 @@ class Question:
         rerank: Whether the reranker may sort the best hits.
         min_score: Least relevance of a hit; 0 for any.
         scale: Turns cosines into similarities.
-        reliable: Whether similarity alone tells related memories from unrelated ones.
+        trust: How far similarity alone tells related memories from unrelated ones, 0 to 1.
         degraded: Components that failed or were unavailable.
     """
 
@@ -87,7 +87,7 @@ class Question:
     rerank: bool
     min_score: float
     scale: Calibration
-    reliable: bool
+    trust: float
     degraded: tuple[Degradation, ...]
 
     @property
@@ -213,7 +213,7 @@ def question(
         rerank=mode != "semantic" and rerank,
         min_score=min_score,
         scale=scale,
-        reliable=not (embedded is not None and embedded.spelled) and tells_apart(query, vectors.languages),
+        trust=0.0 if embedded is not None and embedded.spelled else trust_in(query, vectors.languages),
         degraded=vectors.degraded(query),
     )
 
