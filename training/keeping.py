@@ -3,7 +3,7 @@
     python -m training.keeping --out build/keeping.json --quality quality/stories.jsonl
 
 A logistic regression over `wellkept.core.judging.chatter` learns which writes are noise: from the training stories,
-from short lines of our own (`chatter/lines.jsonl`), most of them short facts that look like chatter, and from the facts
+from short lines of our own (`chatter/`), most of them short facts that look like chatter, and from the facts
 of dossiers and training cases. The penalty is chosen on `select`, the thresholds on `calibrate`: the lowest
 probabilities at which the share of wrong acts among the writes that are worth keeping stays under its bound, with 95 %
 confidence by a bootstrap over stories; the bounds hold for `--facts` too. `--quality` and `--others` are only reported.
@@ -32,7 +32,7 @@ from wellkept.core.text.forms import is_junk
 from wellkept.core.text.letter_groups import BUCKETS, LetterWeights, letters_of
 from wellkept.models.minilm import MiniLmEmbedder
 
-LINES = Path(__file__).parent / "chatter" / "lines.jsonl"
+LINES = Path(__file__).parent / "chatter"
 DOSSIERS, SHORT = Path(__file__).parent / "dossiers", 60
 """Where further facts come from, and the longest that counts as short."""
 CASES, LONGEST = 12_000, 120
@@ -129,7 +129,8 @@ def of_stories(*files: str, cache: Path, folder: Path | None = None) -> Lines:
 
 def of_lines(cache: Path) -> Lines:
     """Our own lines, and short facts of the dossiers, which are all worth keeping."""
-    told = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
+    files = sorted(LINES.glob("*.jsonl"))
+    told = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     told += [
         {**line, "text": form} for line in told if line["keep"] for form in _forms(line["text"]) if form != line["text"]
     ]

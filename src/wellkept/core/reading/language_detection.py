@@ -24,6 +24,8 @@ _SHORT = 3
 """Most words of a text that is too short to decide whether its language is known."""
 _NAME = 3
 """Most words of a name."""
+_SPOKEN = 1.0
+"""Log-odds that a text is English where it has more words of the English lists than of any other language."""
 _HEAD = 2000
 """Characters at the start of a text from which its language is detected."""
 
@@ -118,7 +120,10 @@ def _is_english(text: str) -> bool:
     if len(words) < 2 or (len(words) <= _NAME and head.istitle() and all(map(str.isalpha, chunks))):
         return True
     weights, bias = _of_english()
-    return weights.sum(letters_of(head)) + bias > 0
+    _, owners = _owners("vocabulary")
+    counts = Counter(code for word in words for code in owners.get(word.lower(), ()))
+    spoken = counts.pop("en", 0) > max(counts.values(), default=0)
+    return weights.sum(letters_of(head)) + bias + (_SPOKEN if spoken else 0.0) > 0
 
 
 @lru_cache(maxsize=1)
