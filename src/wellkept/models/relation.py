@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
 MULTILINGUAL_SHA256 = "225e901b530cb24e2b76c8385f0ba9977be70c4f92f8c071eb8382bd8ea47a6d"
 """Of the network for other languages, which reads the pieces of `wellkept.models.multilingual`."""
-CARD_SHA256 = "250a978aab091d5e7926fdac39a041e1beea01a60cfca8fcc6f61b04207bc396"
+CARD_SHA256 = "c0114bac7b01c419a581cc1ede5ac2954426b2da2bd240dba901cc0e2bd45c5d"
 FITTED_SHA256 = "6e6377d2c5a8b4a6089c5ead2a5fa4f1ccd696b41d8d6ac84332b93724aefc59"
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
