@@ -7,13 +7,13 @@ from decimal import Decimal
 
 from wellkept.core.lexicon import Language, in_all_languages, lexicon
 from wellkept.core.reading import values as v
-from wellkept.core.reading.clock_times import clock, hours_and_minutes
+from wellkept.core.reading.in_words.clock_times import clock, hours_and_minutes
 from wellkept.core.reading.language_detection import unspaced_language
 from wellkept.core.reading.lexer import han_patterns
 from wellkept.core.reading.policy_antonyms import with_opposites
 from wellkept.core.reading.stems import stem_as_written
 from wellkept.core.reading.tokens import Clause, Token
-from wellkept.core.reading.value_reader import ValueReader
+from wellkept.core.reading.value_reader import ValueReader, begins_value
 from wellkept.policy.antonyms import Opposites
 
 MAX_CLAUSE = 240
@@ -64,8 +64,11 @@ class ClauseReader(ValueReader):
             self._end_clause()
             self.at += 1
             return
-        if lower in self.value_words and (
-            self._take_spoken_clock(text, lower) or self._take_date_word(text, lower) or self._take_numeral(text, lower)
+        if begins_value(lower, language) and (
+            self._take_spoken_clock(text, lower)
+            or self._take_amount(lower)
+            or self._take_date_word(text, lower)
+            or self._take_numeral(text, lower)
         ):
             return
         self.at += 1
