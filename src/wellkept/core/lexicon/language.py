@@ -255,13 +255,15 @@ class Language:
         units: Words for units; `times`: words for times of day, in minutes.
         ordinals, ordinals_beyond, ordinal_endings: Ordinal words, and endings of ordinals in figures.
         relative_days, weekdays, months: Names of dates; `unsure_dates`: those that are also ordinary words.
+        weekday_hints: Short names of weekdays that are other words as often ("sun").
         month_links, date_links: Words between day, month and year.
         date_prepositions, clock_prepositions: Words before a year, and before a time.
         hour_signs, clock_signs: Words after an hour; minutes may follow those of `clock_signs`.
         halves, halves_after: Words before and after an hour: `a` before noon, `p` after noon.
         lone_capitals: Capitalised one-letter words ("I") that are no label.
         capitalised_nouns: Words for days that are nouns if capitalised ("Morgen").
-        spoken_clock: The words for `half`, `quarter`, `past` and `to` in "half past nine".
+        clock_heads, clock_tails: Phrases before and behind an hour, with the minutes they add ("half past"); those of
+            `clock_heads_at` need a preposition before them, those of `clock_tails` before the hour.
         labels, versions: Words before a number that names something.
         but: Words that open a new clause; `joining`: words between two who do something together.
         suffixes, irregular, spelled: Endings that a stem loses, irregular forms with their stem, letters that are
@@ -345,6 +347,7 @@ class Language:
     ordinals_beyond: Counts = field(default_factory=dict)
     ordinal_endings: Words = frozenset()
     unsure_dates: Words = frozenset()
+    weekday_hints: Weekdays = field(default_factory=dict)
     month_links: Words = frozenset()
     date_links: Words = frozenset()
     date_prepositions: Words = frozenset()
@@ -355,7 +358,9 @@ class Language:
     halves_after: Names = field(default_factory=dict)
     lone_capitals: Words = frozenset()
     capitalised_nouns: Words = frozenset()
-    spoken_clock: Names = field(default_factory=dict)
+    clock_heads: Counts = field(default_factory=dict)
+    clock_heads_at: Counts = field(default_factory=dict)
+    clock_tails: Counts = field(default_factory=dict)
     labels: Words = frozenset()
     versions: Words = frozenset()
     but: Words = frozenset()

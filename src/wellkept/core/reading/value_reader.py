@@ -11,12 +11,11 @@ from functools import lru_cache
 
 from wellkept.core.lexicon import Language, in_all_languages, lexicon
 from wellkept.core.reading import values as v
-from wellkept.core.reading.in_words.clock_times import spoken_clock
+from wellkept.core.reading.in_words.clock_times import clock_with_tail, spoken_clock
 from wellkept.core.reading.in_words.numbers import LONGEST, Spoken, compound_number, number_in_words
 from wellkept.core.reading.lexer import token_pattern
 from wellkept.core.reading.tokens import Clause, Token
 from wellkept.core.reading.values import Value
-
 
 _HALF = Decimal("0.5")
 
@@ -82,7 +81,7 @@ class ClauseBuilder:
 def _value_words(code: str) -> frozenset[str]:
     """The words of a language with which a date, a time or a number can begin."""
     language = lexicon().languages[code]
-    clock = {language.spoken_clock[name] for name in ("half", "quarter") if name in language.spoken_clock}
+    clock = {head.split()[0] for heads in (language.clock_heads, language.clock_heads_at) for head in heads}
     dated = (language.weekdays, language.relative_days, language.times, language.months)
     counted = (language.ordinals, language.ordinals_beyond, language.numerals, language.scale)
     return frozenset(clock.union(*dated, *counted, language.part_numerals, language.amounts))
@@ -128,15 +127,30 @@ class ValueReader(ClauseBuilder):
         counted = len(following) > 1 and following[1][0] == "word" and following[1][1] not in self.language.function
         return 1 <= int(following[0][1]) <= 31 and not counted
 
-    def _take_spoken_clock(self, text: str, lower: str) -> bool:
-        words = [word.lower() for _, word, _ in self.raw[self.at + 1 : self.at + 3]]
-        found = spoken_clock(lower, words, self._word_before(), self.language)
+    def _take_spoken_clock(self) -> bool:
+        start = self.at
+        found = spoken_clock(self._raw_ahead(start), self._word_before(), self.language)
         if found is None:
             return False
         value, taken = found
-        self.at += 1 + taken
-        self._add_value(" ".join((text, *words[:taken])), value)
+        self.at += taken
+        self._add_value(self._written(start), value)
         return True
+
+    def _take_clock_tail(self, start: int, hour: Decimal) -> bool:
+        """Takes the words behind an hour that tell its minutes, where a preposition precedes the hour."""
+        if hour != hour.to_integral_value() or self._word_before() not in self.language.clock_prepositions:
+            return False
+        found = clock_with_tail(int(hour), self._raw_ahead(self.at), self.language)
+        if found is None:
+            return False
+        value, taken = found
+        self.at += taken
+        self._add_value(self._written(start), value)
+        return True
+
+    def _raw_ahead(self, start: int) -> list[str]:
+        return [word.lower() for _, word, _ in self.raw[start : start + 5]]
 
     def _ordinal(self, word: str) -> int:
         """The number of an ordinal word; 0 for other words."""
@@ -196,6 +210,8 @@ class ValueReader(ClauseBuilder):
             self._add_value(self._written(start), value)
             return True
         self.at += spoken.words
+        if self._take_clock_tail(start, Decimal(spoken.amount)):
+            return True
         last = self.raw[self.at - 1][1].lower()
         amount = (amount or Decimal(spoken.amount)) + self._take_half_more() * language.scale.get(last, 1)
         amount *= self._take_scale()
@@ -211,6 +227,7 @@ class ValueReader(ClauseBuilder):
     def _words_ahead(self, most: int) -> list[str]:
         """The next words in lower case, as far as only spaces and hyphens divide them."""
         found: list[str] = []
+        last = 0
         for kind, word, end in self.raw[self.at : self.at + most]:
             if kind != "word" or (found and self.text[last : end - len(word)].strip("- ")):
                 break
@@ -298,18 +315,20 @@ class ValueReader(ClauseBuilder):
             if not self._take_day_and_month(text, digits):
                 self._add_value(text, v.ordinal_value(int(amount)))
             return
-        scale = lexicon().scale.get(tail)
+        currency = found.group(2) or self._take_currency_before(end - len(text))
+        scale = (lexicon().scale_of_money if currency else lexicon().scale).get(tail)
         if scale:
             amount, tail = amount * scale, ""
         start = end - len(text)
-        currency = found.group(2) or self._take_currency_before(start)
         if (
             not tail
             and not currency
             and (self._take_day_and_month(text, digits) or self._take_labelled_number(text, digits, end))
         ):
             return
-        amount *= self._take_han_scale() * (self._take_scale() if not tail else 1)
+        if not tail and not currency and self._take_clock_tail(self.at - 1, amount):
+            return
+        amount = self._take_han_scale(amount) * (self._take_scale() if not tail else 1)
         unit = currency or (v.unit_of(tail, language) if tail and tail != "x" else self._take_unit())
         last = self.raw[self.at - 1]
         written = self.text[start : last[2]] if last[2] - start < 40 and last[0] != "run" else text
@@ -323,16 +342,24 @@ class ValueReader(ClauseBuilder):
             return True
         return False
 
-    def _take_han_scale(self) -> Decimal:
-        if self.at < len(self.raw) and self.raw[self.at][0] == "run":
-            _, word, end = self.raw[self.at]
-            factor = lexicon().scale.get(word[:1])
-            if factor is not None:
-                self.raw[self.at] = ("run", word[1:], end)
-                if not word[1:]:
-                    self.at += 1
-                return factor
-        return Decimal(1)
+    def _take_han_scale(self, amount: Decimal) -> Decimal:
+        """The amount multiplied by the ideograph after it, with the smaller number behind that (1万2千)."""
+        if self.at == len(self.raw) or self.raw[self.at][0] != "run":
+            return amount
+        _, word, end = self.raw[self.at]
+        factor = lexicon().scale.get(word[:1])
+        if factor is None:
+            return amount
+        self.raw[self.at] = ("run", word[1:], end)
+        if word[1:]:
+            return amount * factor
+        self.at += 1
+        kind, text, ends = self.raw[self.at] if self.at < len(self.raw) else ("", "", 0)
+        rest = v.read_number(text, self.language) if kind == "number" and ends - len(text) == end else None
+        if rest is None or rest >= factor:
+            return amount * factor
+        self.at += 1
+        return amount * factor + self._take_han_scale(rest)
 
     def _take_day_and_month(self, text: str, digits: str) -> bool:
         """Takes a day with its month ("3. März", "3 de marzo de 2026", "the 3rd of March"), or a year ("in 2026")."""
@@ -362,6 +389,7 @@ class ValueReader(ClauseBuilder):
             not self.tokens
             or not digits.replace(".", "").isdigit()
             or self.text[end - len(text) - 1 : end - len(text)] != " "
+            or self.text[end - len(text) - 2] == ","
         ):
             return False
         before = self.tokens[-1]
