@@ -123,8 +123,8 @@ def _unexplained(own: Sequence[Token], others: Sequence[Token], other: Features)
             or any(bare_identifier(m.key) in keys for m in value.also)
         ):
             continue
-        only = [one.key for kind in _MOMENTS if (one := _only(kind, value))]
-        if any(key in also for key in only) or any(m.key in sure for m in value.also):
+        single = [only.key for kind in _MOMENTS if (only := _only(kind, value))]
+        if any(key in also for key in single) or any(m.key in sure for m in value.also):
             continue
         if any(m.kind == "date" and any(same_value(m, day) for day in days) for m in value.also):
             continue

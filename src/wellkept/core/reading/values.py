@@ -183,7 +183,7 @@ def same_value(a: Value, b: Value) -> bool:
     return bool(shared) and all(x == y for x, y in shared) and "/" not in a.key + b.key
 
 
-_LETTERS_DIGITS = re.compile(r"i:[a-z]{2,}-?\d+[a-z]{0,3}")
+_LETTERS_DIGITS = re.compile(r"i:[a-z]+-?\d+[a-z]{0,3}")
 
 
 def bare_identifier(key: str) -> str:

@@ -89,18 +89,19 @@ def number_in_words(words: Sequence[str], language: Language) -> Spoken | None:
         longer = _with_word(told, word, language)
         if longer is None:
             # "one hundred and two hundred" are two numbers, and no 102.
-            return found[-2] if word in language.scale and len(found) > 1 else found[-1] if found else None
+            split = len(found) > 1 and word in language.scale and words[at - 1] not in language.scale
+            return found[-2] if split else found[-1] if found else None
         told, joined = longer, False
         found.append(Spoken(told.amount, at + 1))
     return found[-1] if found else None
 
 
-def _joins(amount: Decimal, language: Language) -> frozenset[str]:
+def _joins(amount: int, language: Language) -> frozenset[str]:
     """The words that may join this number with the next one: "and" after hundreds, "y" and "et" after tens."""
     return language.number_joins.get("tens" if amount % 100 else "hundreds", frozenset())
 
 
-def _takes_rank(amount: Decimal, rank: int) -> bool:
+def _takes_rank(amount: int, rank: int) -> bool:
     return 0 < rank < 10 and amount % 100 >= 20 and amount % 10 == 0
 
 

@@ -56,7 +56,7 @@ def _meanings(tokens: Sequence[Token], at: int, token: Token, value: Value, lang
         case "number" if value.dimension == "time":
             yield from _hour(tokens, at, value.written, language)
         case "version":
-            yield from _clock(value.key[2:])
+            yield from _of_points(value.key[2:], language)
         case "identifier":
             yield from _of_identifier(tokens, at, value)
         case _:
@@ -71,10 +71,7 @@ def _of_number(tokens: Sequence[Token], at: int, token: Token, value: Value, lan
     yield from _of_strokes(token.text)
     for pair in (tokens[at : at + 2], tokens[at - 1 : at + 1] if at else ()):
         yield from _of_strokes("-".join(near.text for near in pair if _PADDED.fullmatch(near.text)))
-    yield from _clock(token.text)
-    date = _DAY_AND_MONTH.fullmatch(token.text)
-    if date and (language.grammar.day_first or any(part.startswith("0") for part in date.groups())):
-        yield from _dates(int(date.group(1)), int(date.group(2)))
+    yield from _of_points(token.text, language)
 
 
 def _of_identifier(tokens: Sequence[Token], at: int, value: Value) -> Iterator[Value]:
@@ -89,8 +86,11 @@ def _of_identifier(tokens: Sequence[Token], at: int, value: Value) -> Iterator[V
             yield from (v.identifier_value(f"{name}{digits}{end}") for end in ends)
 
 
-def _clock(text: str) -> Iterator[Value]:
-    """The time of 18.42 and 0640."""
+def _of_points(text: str, language: Language) -> Iterator[Value]:
+    """The time of 18.42 and 0640, the day of 05.07 and, where the day comes first, of 5.7."""
+    date = _DAY_AND_MONTH.fullmatch(text)
+    if date and (language.grammar.day_first or any(part.startswith("0") for part in date.groups())):
+        yield from _dates(int(date.group(1)), int(date.group(2)))
     if found := _CLOCK.fullmatch(text):
         hour, minute = (int(part) for part in found.groups() if part)
         yield from filter(None, (v.time_value(hour, minute),))
