@@ -201,6 +201,16 @@ def test_a_degree_may_be_of_either_scale_and_a_version_may_leave_out_its_zero() 
         # Dates without a year, and days that share a month.
         ("Das Haus ist vom 5. bis 12. Juli gebucht.", "Haus: Buchung 05.07.–12.07.", "Haus: Buchung 06.07.–13.07."),
         ("Haus: Buchung 05.07.–12.07.", "Gebucht ist das Haus vom 5.7. bis zum 12.7.", "Gebucht: vom 5.8. bis 12.8."),
+        (
+            "Rechnung 17 ist fällig am 05.07.",
+            "Am 5. Juli 2026 ist Rechnung 17 fällig.",
+            "Am 6. Juli ist Rechnung 17 fällig, 8 Tage.",
+        ),
+        (
+            "The shop is ours from 2 to Friday.",
+            "Until Friday, from 2 on, the shop is ours.",
+            "From 3 to Friday it is ours.",
+        ),
         ("Salt Road premiere: 03-03", "Salt Road is first shown on March 3rd.", "Salt Road is first shown on 4 April."),
         ("Hana flies to Lisbon on 12/05.", "On the twelfth of May Hana flies.", "Hana flies to Lisbon on 13/05."),
         ("The hotel is ours from 2 to 6 April.", "2–6 April: that hotel is ours.", "6–9 April: that hotel is ours."),

@@ -36,6 +36,8 @@ _GROUPS: tuple[tuple[DifferenceKind, tuple[ValueKind, ...]], ...] = (
 )
 """Kinds of values that are compared with each other, by the kind of the difference."""
 _MOMENTS: tuple[ValueKind, ...] = ("date", "time")
+_DAYS = 40
+"""Most dates of a text that are compared with a day that may be one of them."""
 _READ = 200
 """Most values of a text that are compared."""
 
@@ -112,7 +114,8 @@ def _unexplained(own: Sequence[Token], others: Sequence[Token], other: Features)
     keys = {bare_identifier(value.key) for value in told}
     meanings = [*other.meant, *(meaning for value in told for meaning in value.also)]
     also = {bare_identifier(meaning.key) for meaning in meanings}
-    days = [value for value in told if value.kind == "date"]
+    days = [value for value in told if value.kind == "date"][:_DAYS]
+    may_be_days = [meaning for meaning in meanings if meaning.kind == "date"][:_DAYS]
     sure = {only.key for value in told for kind in _MOMENTS if (only := _only(kind, value))}
     found = []
     for token in own:
@@ -128,7 +131,7 @@ def _unexplained(own: Sequence[Token], others: Sequence[Token], other: Features)
             continue
         if any(m.kind == "date" and any(same_value(m, day) for day in days) for m in value.also):
             continue
-        if value.kind == "date" and any(same_value(value, m) for m in meanings if m.kind == "date"):
+        if value.kind == "date" and any(same_value(value, day) for day in may_be_days):
             continue
         found.append(token)
     return found

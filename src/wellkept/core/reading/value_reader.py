@@ -280,14 +280,18 @@ class ValueReader(ClauseBuilder):
     def _take_currency_before(self, start: int) -> str | None:
         """Takes back the name of a currency right before a number ("EUR 200")."""
         last = self.tokens[-1] if self.tokens else None
-        if last is None or last.value is not None or self.text[start - len(last.text) - 1 : start] != f"{last.text} ":
+        if (
+            last is None
+            or not last.content
+            or last.value is not None
+            or self.text[start - len(last.text) - 1 : start] != f"{last.text} "
+        ):
             return None
         unit = v.unit_of(last.text, self.language)
         if unit is None or lexicon().units[unit][0] not in lexicon().money:
             return None
         self.tokens.pop()
-        if last.content:
-            self.content.pop()
+        self.content.pop()
         return unit
 
     def _take_unit_in_run(self, word: str, end: int) -> str | None:
