@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wellkept.core.differences.alignment import Pair, cue_span, span
 from wellkept.core.differences.names import added_names
-from wellkept.core.differences.values import added_values, is_strong
+from wellkept.core.differences.values import is_strong, unmatched_values
 from wellkept.types import Difference, DifferenceKind
 
 _REPLACED: frozenset[DifferenceKind] = frozenset(
@@ -24,7 +24,7 @@ def detail(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
         pair: The texts as they were given, the older one first.
         known: The kinds of difference that other rules found.
     """
-    added = [token for token in added_values(pair.b, pair.a) if is_strong(token)] + added_names(pair.b, pair.a)
+    added = [token for token in unmatched_values(pair.b, pair.a)[0] if is_strong(token)] + added_names(pair.b, pair.a)
     if added and not known & _REPLACED:
         return [Difference("detail", "", span(added[:4]))]
     if known:

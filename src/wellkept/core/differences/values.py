@@ -35,6 +35,9 @@ _GROUPS: tuple[tuple[DifferenceKind, tuple[ValueKind, ...]], ...] = (
     ("time", ("time",)),
 )
 """Kinds of values that are compared with each other, by the kind of the difference."""
+_MOMENTS: tuple[ValueKind, ...] = ("date", "time")
+_DAYS = 40
+"""Most dates of a text that are compared with a day that may be one of them."""
 _READ = 200
 """Most values of a text that are compared."""
 
@@ -45,12 +48,12 @@ _READ = 200
 
 def value_veto(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
     """Each text has values of one sort that the other has not."""
-    only_a, only_b = added_values(pair.a, pair.b), added_values(pair.b, pair.a)
+    only_a, only_b = unmatched_values(pair.a, pair.b)
     found: list[Difference] = []
     for kind, group in _GROUPS:
-        left = [t for t in only_a if t.value and t.value.kind in group]
-        right = [t for t in only_b if t.value and t.value.kind in group]
-        if not left or not right:
+        left = [t for t in only_a if t.value and _is_among(t.value, group)]
+        right = [t for t in only_b if t.value and _is_among(t.value, group)]
+        if not left or not right or not any(t.value and t.value.kind in group for t in (*left, *right)):
             continue
         if not any(map(is_strong, (*left, *right))) and not (_has_ordinal(left) and _has_ordinal(right)):
             continue
@@ -59,6 +62,12 @@ def value_veto(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
         if kind not in known and not (kind == "number" and known & {"unit", "sign", "version"}):
             found.append(Difference(kind, span(left[:4]), span(right[:4])))
     return found
+
+
+def _is_among(value: Value, group: Sequence[ValueKind]) -> bool:
+    """Whether a value is of one of these kinds; the 2 of "2 to 6 April" is a date too."""
+    day = _only("date", value)
+    return value.kind in group or ("date" in group and day is not None and day.parts[1] is not None)
 
 
 def _has_ordinal(tokens: Sequence[Token]) -> bool:
@@ -88,7 +97,53 @@ def _number_kind(a: Value, b: Value) -> DifferenceKind:
     return "number"
 
 
-def added_values(own: Features, other: Features) -> list[Token]:
+def unmatched_values(a: Features, b: Features) -> tuple[list[Token], list[Token]]:
+    """The values of each text that the other text has not, in no form and with no other meaning."""
+    only_a, only_b = _added_values(a, b), _added_values(b, a)
+    if not only_a and not only_b:
+        return only_a, only_b
+    return _unexplained(only_a, only_b, b), _unexplained(only_b, only_a, a)
+
+
+def _unexplained(own: Sequence[Token], others: Sequence[Token], other: Features) -> list[Token]:
+    """Values that mean none of the values that only the other text has.
+
+    Of two values one may be taken in another way; both only if one of them means just one day or time.
+    """
+    told = [token.value for token in others if token.value]
+    keys = {bare_identifier(value.key) for value in told}
+    meanings = [*other.meant, *(meaning for value in told for meaning in value.also)]
+    also = {bare_identifier(meaning.key) for meaning in meanings}
+    days = [value for value in told if value.kind == "date"][:_DAYS]
+    may_be_days = [meaning for meaning in meanings if meaning.kind == "date"][:_DAYS]
+    sure = {only.key for value in told for kind in _MOMENTS if (only := _only(kind, value))}
+    found = []
+    for token in own:
+        value = token.value
+        if (
+            value is None
+            or bare_identifier(value.key) in also
+            or any(bare_identifier(m.key) in keys for m in value.also)
+        ):
+            continue
+        single = [only.key for kind in _MOMENTS if (only := _only(kind, value))]
+        if any(key in also for key in single) or any(m.key in sure for m in value.also):
+            continue
+        if any(m.kind == "date" and any(same_value(m, day) for day in days) for m in value.also):
+            continue
+        if value.kind == "date" and any(same_value(value, day) for day in may_be_days):
+            continue
+        found.append(token)
+    return found
+
+
+def _only(kind: ValueKind, value: Value) -> Value | None:
+    """The other meaning of this kind, if a value has just one."""
+    found = [meaning for meaning in value.also if meaning.kind == kind]
+    return found[0] if len(found) == 1 else None
+
+
+def _added_values(own: Features, other: Features) -> list[Token]:
     """Values of a text that the other text has not in any form."""
     others = [token.value for token in other.values if token.value]
     keys = {value.key for value in others}

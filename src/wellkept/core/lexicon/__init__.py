@@ -50,7 +50,7 @@ class Han:
     """Notation that Chinese and Japanese share.
 
     Attributes:
-        digits, tens: Numerals with their values.
+        digits, tens, myriads: Numerals with their values; those of `myriads` multiply all before them.
         counters: Words after a numeral.
         year, month, day, hour, minute, half_hour: Characters after a number, each as a string of alternatives.
         lasting: Characters after the hour that make it a duration.
@@ -58,6 +58,7 @@ class Han:
 
     digits: Mapping[str, int]
     tens: Mapping[str, int]
+    myriads: Mapping[str, int]
     counters: tuple[str, ...]
     year: str
     month: str
@@ -76,9 +77,10 @@ class Lexicon:
         languages: By code, the first that is tried first.
         everywhere: The languages whose words occur in texts of all languages.
         units: Unit symbol -> dimension and factor to its base unit.
-        scale: Multiplying suffixes ("k").
+        scale: Multiplying suffixes ("k"); `scale_of_money`: with those that only amounts of money have ("m").
         groups: Word -> the exclusive groups it belongs to.
-        comparable: Sets of dimensions whose amounts can be compared; `money`: the dimensions of money.
+        comparable: Sets of dimensions whose amounts can be compared; `money`, `degrees`: the dimensions of money and
+            what a degree may mean.
         operators: Sign -> one sign for all of the same meaning.
         implied: Meanings of small words that a text may leave out.
         durations: Symbols that directly follow the digits of a duration.
@@ -91,9 +93,11 @@ class Lexicon:
     everywhere: tuple[Language, ...]
     units: Mapping[str, tuple[str, Decimal]]
     scale: Mapping[str, Decimal]
+    scale_of_money: Mapping[str, Decimal]
     groups: Mapping[str, frozenset[str]]
     comparable: tuple[frozenset[str], ...]
     money: frozenset[str]
+    degrees: frozenset[str]
     operators: Mapping[str, str]
     implied: frozenset[str]
     durations: tuple[str, ...]
@@ -119,10 +123,12 @@ def lexicon() -> Lexicon:
         languages={language.code: _with_shared(language, everywhere) for language in ranked},
         everywhere=everywhere,
         units={symbol: (dimension, Decimal(factor)) for symbol, (dimension, factor) in common["units"].items()},
-        scale={symbol: Decimal(factor) for symbol, factor in common["scale"].items()},
+        scale=_factors(common["scale"]),
+        scale_of_money=_factors(common["scale"] | common["scale_of_money"]),
         groups=_groups(common["groups"], ranked),
         comparable=tuple(frozenset(names.split()) for names in common["dimensions"]["comparable"]),
         money=frozenset(common["dimensions"]["money"].split()),
+        degrees=frozenset(common["dimensions"]["degrees"].split()),
         operators=common["operators"],
         implied=frozenset(common["meanings"]["implied"].split()),
         durations=tuple(common["durations"]["symbols"].split()),
@@ -132,6 +138,10 @@ def lexicon() -> Lexicon:
         secret_verbs=frozenset(common["secrets"]["verbs"].split()),
         han=_han(common["han"]),
     )
+
+
+def _factors(written: Mapping[str, str]) -> dict[str, Decimal]:
+    return {symbol: Decimal(factor) for symbol, factor in written.items()}
 
 
 def _groups(common: Mapping[str, str], languages: Iterable[Language]) -> dict[str, frozenset[str]]:
@@ -153,9 +163,10 @@ def strangers(listed: Mapping[str, str], languages: Iterable[Language]) -> froze
 
 
 def _han(written: Mapping[str, str]) -> Han:
-    digits, tens = ({entry[0]: int(entry[1:]) for entry in written[name].split()} for name in ("digits", "tens"))
-    rest = {name: "".join(text.split()) for name, text in written.items() if name not in ("digits", "tens", "counters")}
-    return Han(digits, tens, tuple(written["counters"].split()), **rest)
+    numerals = ("digits", "tens", "myriads")
+    digits, tens, myriads = ({entry[0]: int(entry[1:]) for entry in written[name].split()} for name in numerals)
+    rest = {name: "".join(text.split()) for name, text in written.items() if name not in (*numerals, "counters")}
+    return Han(digits, tens, myriads, tuple(written["counters"].split()), **rest)
 
 
 @lru_cache(maxsize=64)

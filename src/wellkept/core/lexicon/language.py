@@ -29,7 +29,7 @@ Conditions: TypeAlias = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
 Endings: TypeAlias = tuple[str, ...]
 """Written as a list; sorted longest first."""
 Ranks: TypeAlias = Mapping[str, int]
-"""Written as a list of words, numbered from 1."""
+"""Written as a list, numbered from 1, each with its forms divided by spaces."""
 Around: TypeAlias = Mapping[str, int]
 """Written as a list of words, numbered from -1."""
 Weekdays: TypeAlias = Mapping[str, int]
@@ -38,6 +38,8 @@ Months: TypeAlias = Mapping[str, int]
 """Written as twelve lists of names."""
 Counts: TypeAlias = Mapping[str, int]
 Factors: TypeAlias = Mapping[str, Decimal]
+Amounts: TypeAlias = Mapping[str, tuple[tuple[tuple[str, ...], Decimal, str], ...]]
+"""First word -> (phrase, number, unit symbol), longest phrase first; written as a table from a phrase to "30 min"."""
 Names: TypeAlias = Mapping[str, str]
 Groups: TypeAlias = tuple[frozenset[str], ...]
 """Written as a list of strings of words."""
@@ -71,7 +73,8 @@ class Grammar:
         stems_terms: Search terms in its script are cut by its endings.
         stem_rounds: How many endings a stem loses at most, and `shortest_stem` the letters it keeps.
         clitics_follow: What follows an apostrophe is the small word ("it's"); elsewhere what precedes it is ("l'ora").
-        scale_alone: "Hundred" is a number by itself.
+        numbers_compound: One word may say a number of several parts (achtundvierzig).
+        counts_in_twenties: 90 is four twenties and ten.
         versions_open: A capital opens a sentence with a name too ("Python 3.12 …").
         h_is_duration: "1h30" lasts; elsewhere it is a time of day.
         decimal_comma: 1,5 is one and a half.
@@ -95,7 +98,8 @@ class Grammar:
     stem_rounds: int = 1
     shortest_stem: int = 4
     clitics_follow: bool = False
-    scale_alone: bool = False
+    numbers_compound: bool = False
+    counts_in_twenties: bool = False
     versions_open: bool = False
     h_is_duration: bool = False
     decimal_comma: bool = False
@@ -244,16 +248,22 @@ class Language:
         additive: Words of a text that only adds ("also"); `blockers`: words before one thing among others ("and").
         articles: Articles and possessives; `bare_articles`: those without a case, `cased_articles`: those with one.
         numerals, scale: Number words, and what multiplies them; `counting_one`: words for one that are no article.
+        numeral_stems: Forms that a number word has inside of another (vent in ventotto).
+        number_joins: Words between the parts of a number: after `hundreds`, after `tens`, inside a `compound` word.
+        amounts: Phrases for an amount ("half an hour").
+        part_numerals: Words for numbers that are not whole (anderthalb); `half_more`: phrases that add a half.
         units: Words for units; `times`: words for times of day, in minutes.
         ordinals, ordinals_beyond, ordinal_endings: Ordinal words, and endings of ordinals in figures.
         relative_days, weekdays, months: Names of dates; `unsure_dates`: those that are also ordinary words.
+        weekday_hints: Short names of weekdays that are other words as often ("sun").
         month_links, date_links: Words between day, month and year.
         date_prepositions, clock_prepositions: Words before a year, and before a time.
         hour_signs, clock_signs: Words after an hour; minutes may follow those of `clock_signs`.
         halves, halves_after: Words before and after an hour: `a` before noon, `p` after noon.
         lone_capitals: Capitalised one-letter words ("I") that are no label.
         capitalised_nouns: Words for days that are nouns if capitalised ("Morgen").
-        spoken_clock: The words for `half`, `quarter`, `past` and `to` in "half past nine".
+        clock_heads, clock_tails: Phrases before and behind an hour, with the minutes they add ("half past"); those of
+            `clock_heads_at` need a preposition before them, those of `clock_tails` before the hour.
         labels, versions: Words before a number that names something.
         but: Words that open a new clause; `joining`: words between two who do something together.
         suffixes, irregular, spelled: Endings that a stem loses, irregular forms with their stem, letters that are
@@ -325,6 +335,11 @@ class Language:
     cased_articles: Words = frozenset()
     numerals: Counts = field(default_factory=dict)
     counting_one: Words = frozenset()
+    numeral_stems: Counts = field(default_factory=dict)
+    number_joins: Forms = field(default_factory=dict)
+    part_numerals: Factors = field(default_factory=dict)
+    half_more: Phrases = field(default_factory=dict)
+    amounts: Amounts = field(default_factory=dict)
     scale: Factors = field(default_factory=dict)
     units: Names = field(default_factory=dict)
     times: Counts = field(default_factory=dict)
@@ -332,6 +347,7 @@ class Language:
     ordinals_beyond: Counts = field(default_factory=dict)
     ordinal_endings: Words = frozenset()
     unsure_dates: Words = frozenset()
+    weekday_hints: Weekdays = field(default_factory=dict)
     month_links: Words = frozenset()
     date_links: Words = frozenset()
     date_prepositions: Words = frozenset()
@@ -342,7 +358,9 @@ class Language:
     halves_after: Names = field(default_factory=dict)
     lone_capitals: Words = frozenset()
     capitalised_nouns: Words = frozenset()
-    spoken_clock: Names = field(default_factory=dict)
+    clock_heads: Counts = field(default_factory=dict)
+    clock_heads_at: Counts = field(default_factory=dict)
+    clock_tails: Counts = field(default_factory=dict)
     labels: Words = frozenset()
     versions: Words = frozenset()
     but: Words = frozenset()

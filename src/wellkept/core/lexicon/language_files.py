@@ -160,6 +160,14 @@ def _table(read: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
     return lambda written: {key: read(value) for key, value in written.items()}
 
 
+def _amounts(written: Any) -> dict[str, tuple[tuple[tuple[str, ...], Decimal, str], ...]]:
+    found: dict[str, list[tuple[tuple[str, ...], Decimal, str]]] = {}
+    for phrase, amount in sorted(written.items(), key=lambda entry: (-len(entry[0].split()), entry)):
+        parts, (number, _, unit) = tuple(phrase.split()), _text(amount).partition(" ")
+        found.setdefault(parts[0], []).append((parts, Decimal(number), unit))
+    return {first: tuple(entries) for first, entries in found.items()}
+
+
 def _integer(written: Any) -> int:
     if type(written) is not int:
         raise LanguageFileError(f"expected a whole number, found {written!r}")
@@ -229,12 +237,13 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "Phrases": lambda written: _by_first(_sayings(written)),
     "Conditions": _conditions,
     "Endings": lambda written: tuple(sorted(_texts(written), key=lambda ending: (-len(ending), ending))),
-    "Ranks": _counted(1),
+    "Ranks": lambda written: {form: rank for rank, forms in enumerate(_texts(written), 1) for form in forms.split()},
     "Around": _counted(-1),
     "Weekdays": _numbered(0, 7),
     "Months": _numbered(1, 12),
     "Counts": _table(_integer),
     "Factors": _table(lambda factor: Decimal(_text(factor))),
+    "Amounts": _amounts,
     "Names": _table(_text),
     "Groups": lambda written: tuple(map(_words, _texts(written))),
     "Forms": _table(_words),

@@ -7,17 +7,24 @@ from decimal import Decimal
 
 from wellkept.core.lexicon import Language, in_all_languages, lexicon
 from wellkept.core.reading import values as v
-from wellkept.core.reading.clock_times import clock, hours_and_minutes
+from wellkept.core.reading.in_words.clock_times import clock, hours_and_minutes
 from wellkept.core.reading.language_detection import unspaced_language
 from wellkept.core.reading.lexer import han_patterns
 from wellkept.core.reading.policy_antonyms import with_opposites
 from wellkept.core.reading.stems import stem_as_written
 from wellkept.core.reading.tokens import Clause, Token
-from wellkept.core.reading.value_reader import ValueReader
+from wellkept.core.reading.value_reader import ValueReader, begins_value
+from wellkept.core.reading.values import Value
 from wellkept.policy.antonyms import Opposites
 
 MAX_CLAUSE = 240
 """Most tokens of a clause; longer clauses are divided, so that alignment takes little time for any text."""
+
+
+def _han_date(found: re.Match[str]) -> Value | None:
+    """The date of 二月十日; None for a month or a day that is none."""
+    month, day = v.cjk_number(found.group(1)), v.cjk_number(found.group(2) or "")
+    return v.date_value(month=month, day=day or None) if month <= 12 and day <= 31 else None
 
 
 class ClauseReader(ValueReader):
@@ -64,8 +71,11 @@ class ClauseReader(ValueReader):
             self._end_clause()
             self.at += 1
             return
-        if lower in self.value_words and (
-            self._take_spoken_clock(text, lower) or self._take_date_word(text, lower) or self._take_numeral(text, lower)
+        if begins_value(lower, language) and (
+            self._take_spoken_clock()
+            or self._take_amount(lower)
+            or self._take_date_word(text, lower)
+            or self._take_numeral(text, lower)
         ):
             return
         self.at += 1
@@ -193,6 +203,10 @@ class ClauseReader(ValueReader):
         while place < len(run):
             counted = counts.match(run, place)
             month = months.match(run, place)
+            if month and (date := _han_date(month)):
+                self._add_value(month.group(), date)
+                place = month.end()
+                continue
             if counted and not month:
                 number, place = v.cjk_number(counted.group()), counted.end()
                 unit = next(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wellkept.core.reading.clause_reader import ClauseReader
+from wellkept.core.reading.in_words.other_meanings import meant_by_words, with_other_meanings
 from wellkept.core.reading.language_detection import language_of
 from wellkept.core.reading.lexer import prepared
 from wellkept.core.reading.policy_antonyms import with_opposites
@@ -48,9 +49,10 @@ def features(text: str, opposites: Opposites = NO_OPPOSITES) -> Features:
         keys=frozenset(token.key for token in content),
         lowers=frozenset(token.lower for token in tokens),
         initials="".join(word[0] for word in words_in_order),
-        values=tuple(token for token in tokens if token.value),
+        values=with_other_meanings(tokens, language),
         names=names if not language.grammar.nouns_capitalised and not _is_heading(content) else (),
         text=text,
+        meant=meant_by_words(tokens, language),
     )
 
 

@@ -41,7 +41,7 @@ def token_pattern() -> re.Pattern[str]:
         r"(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4})",
         r"(?P<ip>(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\w.]\w))",
         r"(?P<iso>(?<!\d)\d{4}[-/]\d{1,2}[-/]\d{1,2}(?!\d)(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?)?)",
-        r"(?P<day>(?<![\d.])\d{1,2}([./])\s?\d{1,2}(?:\.\s?|/)\d{4}(?!\d))",
+        r"(?P<day>(?<![\d.])\d{1,2}([./])\s?\d{1,2}(?:\.\s?|/)\d{4}(?!\d)|(?<![\d/])\d{1,2}/\d{1,2}/\d{2}(?![\d/]))",
         r"(?P<daymonth>(?<![\w.:/-])(?:1[3-9]|2\d|3[01])-(?:0[1-9]|1[0-2])(?![\w:/-]|\.\d))",
         rf"(?P<cjkdate>(?:\d{{2,4}}[{han.year}])?\d{{1,2}}[{han.month}](?:\d{{1,2}}[{han.day}])?)",
         rf"(?P<cjktime>(?:{halves})?\d{{1,2}}[{han.hour}](?![{han.lasting}])"
@@ -113,9 +113,10 @@ def prepared(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def han_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The patterns of a count and of a month in ideographs."""
+    """The patterns of a count, and of a month with its day, in ideographs."""
     han = lexicon().han
     digits = "".join(digit for digit, number in han.digits.items() if number)
     ten = next(sign for sign, number in han.tens.items() if number == 10)
-    count = re.compile(f"[{digits}{''.join(han.tens)}]{{1,12}}(?={'|'.join(han.counters)})")
-    return count, re.compile(f"[{digits}{ten}]{{1,3}}[{han.month}]")
+    count = re.compile(f"[{digits}{''.join(han.tens)}{''.join(han.myriads)}]{{1,12}}(?={'|'.join(han.counters)})")
+    small = f"[{digits}{ten}]{{1,3}}"
+    return count, re.compile(f"({small})[{han.month}](?:({small})[{han.day}])?")

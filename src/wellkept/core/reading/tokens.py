@@ -64,7 +64,8 @@ class Features:
         keys: The keys of all content tokens.
         lowers: All tokens in lower case.
         initials: The first letters of the words, for acronyms.
-        values: The tokens that are values.
+        values: The tokens that are values, each with what else it may mean.
+        meant: Values that words may mean ("Sat").
         names: The tokens that are names; none in a text in capitals or a language that capitalises nouns.
         text: The text as given.
     """
@@ -77,3 +78,4 @@ class Features:
     values: tuple[Token, ...]
     names: tuple[Token, ...]
     text: str = ""
+    meant: tuple[Value, ...] = ()

@@ -11,10 +11,13 @@ from functools import lru_cache
 
 from wellkept.core.lexicon import Language, in_all_languages, lexicon
 from wellkept.core.reading import values as v
-from wellkept.core.reading.clock_times import spoken_clock
+from wellkept.core.reading.in_words.clock_times import clock_with_tail, spoken_clock
+from wellkept.core.reading.in_words.numbers import LONGEST, Spoken, compound_number, number_in_words
 from wellkept.core.reading.lexer import token_pattern
 from wellkept.core.reading.tokens import Clause, Token
 from wellkept.core.reading.values import Value
+
+_HALF = Decimal("0.5")
 
 
 class ClauseBuilder:
@@ -78,18 +81,19 @@ class ClauseBuilder:
 def _value_words(code: str) -> frozenset[str]:
     """The words of a language with which a date, a time or a number can begin."""
     language = lexicon().languages[code]
-    clock = {language.spoken_clock[name] for name in ("half", "quarter") if name in language.spoken_clock}
+    clock = {head.split()[0] for heads in (language.clock_heads, language.clock_heads_at) for head in heads}
     dated = (language.weekdays, language.relative_days, language.times, language.months)
     counted = (language.ordinals, language.ordinals_beyond, language.numerals, language.scale)
-    return frozenset(clock.union(*dated, *counted))
+    return frozenset(clock.union(*dated, *counted, language.part_numerals, language.amounts))
+
+
+def begins_value(word: str, language: Language) -> bool:
+    """Whether a date, a time or a number can begin with a word."""
+    return word in _value_words(language.code) or compound_number(word, language) > 0
 
 
 class ValueReader(ClauseBuilder):
-    """Reads values; `value_words` are the words with which one can begin."""
-
-    def __init__(self, text: str, language: Language) -> None:
-        super().__init__(text, language)
-        self.value_words = _value_words(language.code)
+    """Reads values."""
 
     # -- words
 
@@ -123,15 +127,30 @@ class ValueReader(ClauseBuilder):
         counted = len(following) > 1 and following[1][0] == "word" and following[1][1] not in self.language.function
         return 1 <= int(following[0][1]) <= 31 and not counted
 
-    def _take_spoken_clock(self, text: str, lower: str) -> bool:
-        words = [word.lower() for _, word, _ in self.raw[self.at + 1 : self.at + 3]]
-        found = spoken_clock(lower, words, self._word_before(), self.language)
+    def _take_spoken_clock(self) -> bool:
+        start = self.at
+        found = spoken_clock(self._raw_ahead(start), self._word_before(), self.language)
         if found is None:
             return False
         value, taken = found
-        self.at += 1 + taken
-        self._add_value(" ".join((text, *words[:taken])), value)
+        self.at += taken
+        self._add_value(self._written(start), value)
         return True
+
+    def _take_clock_tail(self, start: int, hour: Decimal) -> bool:
+        """Takes the words behind an hour that tell its minutes, where a preposition precedes the hour."""
+        if hour != hour.to_integral_value() or self._word_before() not in self.language.clock_prepositions:
+            return False
+        found = clock_with_tail(int(hour), self._raw_ahead(self.at), self.language)
+        if found is None:
+            return False
+        value, taken = found
+        self.at += taken
+        self._add_value(self._written(start), value)
+        return True
+
+    def _raw_ahead(self, start: int) -> list[str]:
+        return [word.lower() for _, word, _ in self.raw[start : start + 5]]
 
     def _ordinal(self, word: str) -> int:
         """The number of an ordinal word; 0 for other words."""
@@ -166,24 +185,68 @@ class ValueReader(ClauseBuilder):
             taken -= 1
         return v.date_value(year, month, day), taken
 
+    def _take_amount(self, lower: str) -> bool:
+        """Takes a phrase for an amount ("half an hour")."""
+        entries = self.language.amounts.get(lower, ())
+        words = tuple(self._words_ahead(max((len(parts) for parts, *_ in entries), default=0)))
+        for parts, number, unit in entries:
+            if words[: len(parts)] == parts:
+                start = self.at
+                self.at += len(parts)
+                self._add_value(self._written(start), v.number_value(number, unit or None))
+                return True
+        return False
+
     def _take_numeral(self, text: str, lower: str) -> bool:
-        language = self.language
-        if lower not in language.numerals and not (language.grammar.scale_alone and lower in language.scale):
+        language, start = self.language, self.at
+        amount = language.part_numerals.get(lower)
+        spoken = number_in_words(self._words_ahead(LONGEST), language) if amount is None else Spoken(1, 1)
+        if spoken is None:
             return False
-        amount = Decimal(language.numerals.get(lower, 1))
-        taken = 1 if lower in language.numerals else 0  # "hundred" alone is a scale
-        following = self._next_words(2)[1:]
-        if amount >= 20 and following and 0 < language.numerals.get(following[0], 0) < 10:
-            amount += language.numerals[following[0]]
-            taken = 2
-        self.at += taken
-        scaled = self._take_scale()
+        if spoken.is_rank:
+            self.at += spoken.words - 1
+            value, taken = self._ordinal_value(spoken.amount)
+            self.at += taken
+            self._add_value(self._written(start), value)
+            return True
+        self.at += spoken.words
+        if self._take_clock_tail(start, Decimal(spoken.amount)):
+            return True
+        last = self.raw[self.at - 1][1].lower()
+        amount = (amount or Decimal(spoken.amount)) + self._take_half_more() * language.scale.get(last, 1)
+        amount *= self._take_scale()
         unit = self._take_unit()
-        if amount == 1 and scaled == 1 and unit is None and lower not in language.counting_one:
+        if amount == 1 and unit is None and lower not in language.counting_one:
             self._add_token(Token(text, lower, lower, content=False, first=not self.tokens))
             return True
-        self._add_value(text, v.number_value(amount * scaled, unit, strong=amount != 1 or unit is not None))
+        if unit is not None:
+            amount += self._take_half_more()
+        self._add_value(self._written(start), v.number_value(amount, unit, strong=amount != 1 or unit is not None))
         return True
+
+    def _words_ahead(self, most: int) -> list[str]:
+        """The next words in lower case, as far as only spaces and hyphens divide them."""
+        found: list[str] = []
+        last = 0
+        for kind, word, end in self.raw[self.at : self.at + most]:
+            if kind != "word" or (found and self.text[last : end - len(word)].strip("- ")):
+                break
+            found.append(word.lower())
+            last = end
+        return found
+
+    def _written(self, start: int) -> str:
+        """The raw tokens from there on as written, with one space between them."""
+        return " ".join(word for _, word, _ in self.raw[start : self.at])
+
+    def _take_half_more(self) -> Decimal:
+        """Takes "and a half" after a number or its unit, and returns what it adds."""
+        words = self._words_ahead(3)
+        for parts in self.language.half_more.get(words[0] if words else "", ()):
+            if tuple(words[: len(parts)]) == parts:
+                self.at += len(parts)
+                return _HALF
+        return Decimal(0)
 
     def _take_scale(self) -> Decimal:
         if self.at < len(self.raw) and self.raw[self.at][0] == "word":
@@ -202,12 +265,33 @@ class ValueReader(ClauseBuilder):
             return None  # not the seconds: "Python 5's", "the 90's"
         if kind == "run":
             return self._take_unit_in_run(word, end)
-        if word == "°" and self.at + 1 < len(self.raw) and self.raw[self.at + 1][1] in ("C", "F"):
-            word += self.raw[self.at + 1][1]
-            self.at += 1
+        if self.at + 1 < len(self.raw):
+            _, following, follows = self.raw[self.at + 1]
+            glue = self.text[end : follows - len(following)]
+            unit = v.unit_of(f"{word}{glue}{following}", self.language) if glue in ("", " ") else None
+            if unit is not None:  # °C, per cent
+                self.at += 2
+                return unit
         unit = v.unit_of(word, self.language)
         if unit is not None:
             self.at += 1
+        return unit
+
+    def _take_currency_before(self, start: int) -> str | None:
+        """Takes back the name of a currency right before a number ("EUR 200")."""
+        last = self.tokens[-1] if self.tokens else None
+        if (
+            last is None
+            or not last.content
+            or last.value is not None
+            or self.text[start - len(last.text) - 1 : start] != f"{last.text} "
+        ):
+            return None
+        unit = v.unit_of(last.text, self.language)
+        if unit is None or lexicon().units[unit][0] not in lexicon().money:
+            return None
+        self.tokens.pop()
+        self.content.pop()
         return unit
 
     def _take_unit_in_run(self, word: str, end: int) -> str | None:
@@ -235,18 +319,21 @@ class ValueReader(ClauseBuilder):
             if not self._take_day_and_month(text, digits):
                 self._add_value(text, v.ordinal_value(int(amount)))
             return
-        scale = lexicon().scale.get(tail)
+        currency = found.group(2) or self._take_currency_before(end - len(text))
+        scale = (lexicon().scale_of_money if currency else lexicon().scale).get(tail)
         if scale:
             amount, tail = amount * scale, ""
+        start = end - len(text)
         if (
             not tail
-            and not found.group(2)
+            and not currency
             and (self._take_day_and_month(text, digits) or self._take_labelled_number(text, digits, end))
         ):
             return
-        start = end - len(text)
-        amount *= self._take_han_scale() * (self._take_scale() if not tail else 1)
-        unit = found.group(2) or (v.unit_of(tail, language) if tail and tail != "x" else self._take_unit())
+        if not tail and not currency and self._take_clock_tail(self.at - 1, amount):
+            return
+        amount = self._take_han_scale(amount) * (self._take_scale() if not tail else 1)
+        unit = currency or (v.unit_of(tail, language) if tail and tail != "x" else self._take_unit())
         last = self.raw[self.at - 1]
         written = self.text[start : last[2]] if last[2] - start < 40 and last[0] != "run" else text
         times = tail == "x" or self._take_times_sign(end)
@@ -259,16 +346,24 @@ class ValueReader(ClauseBuilder):
             return True
         return False
 
-    def _take_han_scale(self) -> Decimal:
-        if self.at < len(self.raw) and self.raw[self.at][0] == "run":
-            _, word, end = self.raw[self.at]
-            factor = lexicon().scale.get(word[:1])
-            if factor is not None:
-                self.raw[self.at] = ("run", word[1:], end)
-                if not word[1:]:
-                    self.at += 1
-                return factor
-        return Decimal(1)
+    def _take_han_scale(self, amount: Decimal) -> Decimal:
+        """The amount multiplied by the ideograph after it, with the smaller number behind that (1万2千)."""
+        if self.at == len(self.raw) or self.raw[self.at][0] != "run":
+            return amount
+        _, word, end = self.raw[self.at]
+        factor = lexicon().scale.get(word[:1])
+        if factor is None:
+            return amount
+        self.raw[self.at] = ("run", word[1:], end)
+        if word[1:]:
+            return amount * factor
+        self.at += 1
+        kind, text, ends = self.raw[self.at] if self.at < len(self.raw) else ("", "", 0)
+        rest = v.read_number(text, self.language) if kind == "number" and ends - len(text) == end else None
+        if rest is None or rest >= factor:
+            return amount * factor
+        self.at += 1
+        return amount * factor + self._take_han_scale(rest)
 
     def _take_day_and_month(self, text: str, digits: str) -> bool:
         """Takes a day with its month ("3. März", "3 de marzo de 2026", "the 3rd of March"), or a year ("in 2026")."""
@@ -298,6 +393,7 @@ class ValueReader(ClauseBuilder):
             not self.tokens
             or not digits.replace(".", "").isdigit()
             or self.text[end - len(text) - 1 : end - len(text)] != " "
+            or self.text[end - len(text) - 2] == ","
         ):
             return False
         before = self.tokens[-1]

@@ -33,6 +33,7 @@ class Value:
         written: Of a number: the amount as written, before its unit.
         parts: Of a date: year, month, day, weekday (0 is Monday), relative day (0 is today); None for an open part.
         strong: False for values that a paraphrase may add or leave out ("first", "one").
+        also: What else it may mean (`in_words.other_meanings`).
     """
 
     kind: ValueKind
@@ -42,6 +43,7 @@ class Value:
     written: Decimal = ZERO
     parts: tuple[int | None, ...] = ()
     strong: bool = True
+    also: tuple[Value, ...] = ()
 
 
 def read_number(text: str, language: Language) -> Decimal | None:
@@ -163,6 +165,8 @@ def same_value(a: Value, b: Value) -> bool:
     if a.key == b.key:
         return True
     if a.kind == b.kind == "number":
+        if a.written == b.written and lexicon().units["°"][0] in (a.dimension, b.dimension):
+            return {a.dimension, b.dimension} <= lexicon().degrees  # 195 ° of an oven
         return a.amount == b.amount and (
             {a.dimension, b.dimension} == {"", "share"}  # 0.82 is 82 %
             or ("" in (a.dimension, b.dimension) and bool({a.dimension, b.dimension} & lexicon().money))
@@ -179,7 +183,7 @@ def same_value(a: Value, b: Value) -> bool:
     return bool(shared) and all(x == y for x, y in shared) and "/" not in a.key + b.key
 
 
-_LETTERS_DIGITS = re.compile(r"i:[a-z]{2,}-?\d+[a-z]{0,3}")
+_LETTERS_DIGITS = re.compile(r"i:[a-z]+-?\d+[a-z]{0,3}")
 
 
 def bare_identifier(key: str) -> str:
@@ -195,7 +199,9 @@ def _described() -> re.Pattern[str]:
 
 
 def _as_version(value: Value) -> str:
-    return value.key[2:] if value.kind == "version" else plain_number(value.written) + ("?" if value.dimension else "")
+    if value.kind == "version":
+        return value.key[2:].removesuffix(".0")
+    return plain_number(value.written) + ("?" if value.dimension else "")
 
 
 def merge_dates(a: Value, b: Value) -> Value | None:
@@ -219,12 +225,15 @@ def merge_durations(a: Value, b: Value) -> Value | None:
 
 
 def cjk_number(text: str) -> int:
-    """A Chinese or Japanese numeral below one thousand, of its digits and tens."""
-    total, current, han = 0, 0, lexicon().han
+    """A Chinese or Japanese numeral, of its digits, tens and myriads."""
+    total, group, current, han = 0, 0, 0, lexicon().han
     for char in text:
         if char in han.digits:
             current = han.digits[char]
-        else:
-            total += (current or 1) * han.tens[char]
+        elif char in han.tens:
+            group += (current or 1) * han.tens[char]
             current = 0
-    return total + current
+        else:
+            total += (group + current or 1) * han.myriads[char]
+            group = current = 0
+    return total + group + current

@@ -42,30 +42,46 @@ def hours_and_minutes(text: str, before: str, language: Language) -> Value | Non
     return point and replace(point, amount=lasted.amount, dimension=lasted.dimension)
 
 
-def spoken_clock(first: str, words: Sequence[str], before: str, language: Language) -> tuple[Value, int] | None:
-    """The clock time in "half past nine" and "quarter to ten"; after a preposition also in the British "half nine".
+def spoken_clock(words: Sequence[str], before: str, language: Language) -> tuple[Value, int] | None:
+    """The clock time in "half past nine", halb zehn and половина десятого; before or after noon is left open.
 
     Args:
-        first: The first word.
-        words: The words after it, in lower case.
-        before: The word before it, in lower case.
+        words: The words, in lower case, the first of them the first of the time.
+        before: The word before them, in lower case; after a preposition "half nine" is a time too.
         language: The language of the text.
 
     Returns:
-        The time, before or after noon left open, and the number of words it takes of `words`; None for other words.
+        The time and its number of words; None for other words.
     """
-    spoken = language.spoken_clock
-    if not spoken or first not in (spoken["half"], spoken["quarter"]):
-        return None
-    is_half = first == spoken["half"]
-    link = words[0] if words and words[0] in (spoken["past"], spoken["to"]) else ""
-    place = 1 if link else 0
-    if len(words) <= place or (not link and (not is_half or before not in language.clock_prepositions)):
-        return None
-    word = words[place]
-    hour = language.numerals.get(word, 0) or (int(word) if word.isdecimal() and len(word) <= 2 else 0)
-    ahead = link == spoken["to"]
-    if not 1 <= hour <= 12 or (is_half and ahead):
-        return None
-    minutes = (30 if is_half else 15) * (-1 if ahead else 1)
-    return spoken_time(hour * 60 + minutes), place + 1
+    heads = language.clock_heads
+    if before in language.clock_prepositions:
+        heads = {**heads, **language.clock_heads_at}
+    for count in range(min(_HEAD, len(words) - 1), 0, -1):
+        minutes = heads.get(" ".join(words[:count]))
+        hour = _hour(words[count], language)
+        if minutes is not None and 1 <= hour <= 12:
+            return spoken_time(hour * 60 + minutes), count + 1
+    return None
+
+
+_HEAD = 4
+"""Most words before or behind the hour."""
+
+
+def _hour(word: str, language: Language) -> int:
+    if word.isdecimal() and len(word) <= 2:
+        return int(word)
+    return language.numerals.get(word) or language.ordinals.get(word, 0)
+
+
+def clock_with_tail(hour: int, words: Sequence[str], language: Language) -> tuple[Value, int] | None:
+    """The clock time of an hour with the words behind it: nueve "y media", neuf "heures et quart".
+
+    Returns:
+        The time and the number of words behind the hour; None if these are other words.
+    """
+    for count in range(min(_HEAD, len(words)), 0, -1):
+        minutes = language.clock_tails.get(" ".join(words[:count]))
+        if minutes is not None and 1 <= hour <= 12:
+            return spoken_time(hour * 60 + minutes), count
+    return None

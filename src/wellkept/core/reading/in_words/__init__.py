@@ -1,0 +1,1 @@
+"""Values as people say them: numbers and clock times in words."""
