@@ -75,6 +75,7 @@ def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = Fal
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     options.intra_op_num_threads = 1 if _forks else threads
+    options.enable_mem_reuse = False  # planning who takes whose buffer is most of the loading, and saves no memory
     if exact:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.add_session_config_entry("session.disable_quant_qdq", "1")
