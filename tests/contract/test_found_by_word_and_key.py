@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import wellkept
+from wellkept.core.text.forms import search_terms
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.models.hashing import HashingEmbedder
+from wellkept.storage.memory_rows import WORDS_VERSION
 from wellkept.storage.sqlite import SqliteStorage
 from wellkept.types import Filter
 
@@ -107,3 +109,9 @@ def test_rows_with_a_key_are_found_by_it_and_not_among_all_of_a_kind(where: Filt
                 tx._session.select = select  # type: ignore[method-assign]
     by = "memory_slot" if where.subject else "memory_id"
     assert plans[0].startswith(f"SEARCH m USING INDEX {by} ")
+
+
+def test_a_store_made_with_other_terms_is_known_by_the_terms_of_one_text() -> None:
+    told = "PR#441 läuft; C++ 数据库 テスト नमस्ते बच्चा שלום مرحبا ἀλήθεια v1.5.2 snake_case camelCase 5²"
+    hidden = "hi\u034fdd\u200den"
+    assert " ".join(search_terms(f"{told} {hidden}")) == WORDS_VERSION, "write the new terms into WORDS_VERSION"

@@ -19,7 +19,6 @@ from wellkept.models.minilm import PACKAGED, WEIGHTS_SHA256, MiniLmEmbedder
 from wellkept.models.port import Embedded, PartUnavailable
 from wellkept.models.windows import MAX_WINDOWS
 
-
 SENTENCES = [
     "Use PostgreSQL 15 for the billing service.",
     "The billing service should run on PostgreSQL 15.",

@@ -23,9 +23,11 @@ _MICROSECOND = timedelta(microseconds=1)
 _MOST_TOLD = 300
 _BYTES_OF_FIELDS = 2000
 """Memory of a record without its longer fields; measuring each takes longer than decoding all."""
-_PROBE = (
-    "PR#441 läuft; C++ 数据库 テスト नमस्ते बच्चा שלום مرحبا ἀλήθεια v1.5.2 snake_case camelCase 5² hi\u034fdd\u200den"
+WORDS_VERSION = (
+    "pr_441 pr 441 lauft cplusplus c 数据 据库 テス スト नमस्ते बच्चा שלום مرحبا αληθεια v1_5_2 v1 5 2 "
+    "snake_case snake case camelcase camel case 5_2 5 2 hidden"
 )
+"""Version of the term extraction: the terms of a text with all it treats. If they change, the index is rebuilt."""
 
 
 def micros(at: datetime) -> int:
@@ -213,8 +215,3 @@ def common_above(seq: int) -> int:
         seq: Newest journal number of the namespace, as a measure of its size.
     """
     return max(1000, seq // 10)
-
-
-def words_version() -> str:
-    """Version of the term extraction; when it changes, the full-text index is rebuilt."""
-    return " ".join(search_terms(_PROBE))

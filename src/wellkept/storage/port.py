@@ -12,15 +12,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from wellkept.types import Census, Conflict, Effect, Filter, Header, JournalEntry, Link, Memory, Neighbours, Status
-from wellkept.types.jobs import Cadence, QueuedJob, QueueState
-from wellkept.types.words import Json
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from wellkept.types import Vector
+    from wellkept.types import (
+        Census,
+        Conflict,
+        Effect,
+        Filter,
+        Header,
+        JournalEntry,
+        Link,
+        Memory,
+        Neighbours,
+        Status,
+        Vector,
+    )
+    from wellkept.types.jobs import Cadence, QueuedJob, QueueState
+    from wellkept.types.words import Json
 
 _T = TypeVar("_T")
 

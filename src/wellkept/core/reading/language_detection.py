@@ -38,7 +38,7 @@ def language_of(text: str) -> Language:
 @remembered(4 * MIB)
 def _code_of(head: str) -> str:
     known = lexicon()
-    unspaced = len(_RUN.findall(head))
+    unspaced = 0 if head.isascii() else len(_RUN.findall(head))
     if unspaced * 4 >= sum(map(str.isalpha, head)) and unspaced:
         return unspaced_language(head).code
     found = _PLAIN_WORD.findall(head.lower())

@@ -380,6 +380,8 @@ UNSPACED = (
     "\U00020000-\U000323af"
 )
 _TERM = pattern(rf"(?P<run>[{UNSPACED}]+)|(?P<chunk>[^\W{UNSPACED}](?:[^\s{UNSPACED}]*[^\s{UNSPACED}])?)")
+_TERM_OF_ASCII = pattern(r"(?P<run>(?!))|(?P<chunk>\w\S*)")
+"""The same in ASCII; the ranges of other scripts take long to compile."""
 _SPLIT = pattern(r"[^\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff]+")
 _CAMEL = pattern(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _LATIN_MARKS = pattern("[\u0300-\u0305\u0307-\u036f]")
@@ -403,7 +405,7 @@ def search_terms(text: str) -> list[str]:
         ['数据', '据库']
     """
     terms: list[str] = []
-    for found in (found for piece in _pieces(text) for found in _TERM.finditer(fold(piece))):
+    for found in (found for piece in _pieces(text) for found in _terms_of(fold(piece))):
         run = found.group("run")
         if run:
             terms += [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
@@ -428,6 +430,10 @@ def _pieces(text: str) -> Iterator[str]:
         yield text[at : cut.start()]
         at = cut.end()
     yield text[at:]
+
+
+def _terms_of(folded: str) -> Iterator[re.Match[str]]:
+    return (_TERM_OF_ASCII if folded.isascii() else _TERM).finditer(folded)
 
 
 def _chunk_terms(chunk: str) -> tuple[str, ...]:
@@ -498,7 +504,7 @@ def check_text(text: str, *, limit: int) -> None:
         raise ContentTooLarge(
             f"The text has {len(text)} characters, {limit} are allowed", todo="Split it, or raise max_content"
         )
-    found = _NON_CHARACTERS.search(text)
+    found = None if text.isprintable() else _NON_CHARACTERS.search(text)  # what is printed has none
     if found:
         raise InvalidText(
             f"The text holds the character U+{ord(found.group()):04X}, which no memory can keep",

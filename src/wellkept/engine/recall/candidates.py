@@ -16,7 +16,6 @@ from wellkept.core.records.validity import held_at
 from wellkept.core.records.vectors import cosines
 from wellkept.core.text.forms import search_terms
 from wellkept.core.text.titles import headed_texts
-from wellkept.engine.history import as_of
 from wellkept.engine.lookup import filters
 from wellkept.engine.recall.newer_first import UPDATING, heads_of_sources
 from wellkept.engine.recall.question import Question
@@ -105,7 +104,11 @@ def heads(tx: Tx, rows: Iterable[Memory], q: Question) -> dict[str, Memory]:
 def find(tx: Tx, where: Filter, q: Question) -> list[Memory]:
     """Rows of this view; rows of the past come without usage data, which may be from a later time."""
     rows = tx.find(where)
-    return as_of.unused(rows) if q.as_of is not None else rows
+    if q.as_of is None:
+        return rows
+    from wellkept.engine.history.as_of import unused  # few questions are about the past
+
+    return unused(rows)
 
 
 def exact(tx: Tx, rows: Sequence[Memory], q: Question) -> dict[str, float]:

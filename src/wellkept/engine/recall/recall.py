@@ -17,7 +17,6 @@ from wellkept.core.records.conflicts import is_open
 from wellkept.core.text.titles import headed_texts
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
-from wellkept.engine.history import as_of
 from wellkept.engine.lookup.open_questions import open_ones
 from wellkept.engine.lookup.read import note_use
 from wellkept.engine.models.embedding import Embeddings
@@ -97,6 +96,8 @@ def _views(ctx: Context, q: Question, vectors: Embeddings) -> _Look:
     """Opens a view of the store; a view of the past is built once."""
     if q.as_of is None:
         return partial(ctx.storage.begin, ctx.namespace, write=False)
+    from wellkept.engine.history import as_of  # few questions are about the past
+
     past = as_of.past_at(ctx, q.as_of)
     as_of.learn(ctx, past, as_of.everything(past), vectors)
     return lambda: nullcontext(past)

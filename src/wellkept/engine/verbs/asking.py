@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import moment
 from wellkept.errors import InvalidField, use_one_of
 from wellkept.types import (
-    Answered,
     Answerer,
-    AnswersReport,
-    AskingReport,
-    ModelAnswers,
-    Question,
-    Rightness,
-    UndoReport,
 )
+
+if TYPE_CHECKING:
+    from wellkept.engine.base.context import Context
+    from wellkept.types import (
+        Answered,
+        AnswersReport,
+        AskingReport,
+        ModelAnswers,
+        Question,
+        Rightness,
+        UndoReport,
+    )
 
 
 class AskingVerbs:

@@ -10,17 +10,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import check_namespace
 from wellkept.errors import InvalidField, InvalidInput
-from wellkept.models.port import Summariser
-from wellkept.policy import Policy
-from wellkept.types import ImportReport, Plan, Problem, RunReport, Scope, Stats, UndoReport
 
 if TYPE_CHECKING:
     from wellkept.core.consolidation.reflection import Reflection
     from wellkept.core.consolidation.rules import Consolidation
     from wellkept.core.consolidation.upkeep_rules import Aging, DecayReport
+    from wellkept.engine.base.context import Context
     from wellkept.engine.consolidation import execution
     from wellkept.engine.consolidation import reflect as reflection
     from wellkept.engine.consolidation.planning import Progress
@@ -30,6 +27,9 @@ if TYPE_CHECKING:
     from wellkept.engine.transfer import import_export
     from wellkept.engine.transfer.importer import Reject
     from wellkept.engine.upkeep import housekeeping, judging_later, repairing
+    from wellkept.models.port import Summariser
+    from wellkept.policy import Policy
+    from wellkept.types import ImportReport, Plan, Problem, RunReport, Scope, Stats, UndoReport
     from wellkept.types.replay import ReplayReport
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
-from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import asked_of, check_namespace, label, statement
 from wellkept.engine.base.retry import steady
 from wellkept.engine.lookup import read
@@ -21,31 +20,35 @@ from wellkept.engine.verbs.recording import RecordingVerbs
 from wellkept.engine.verbs.statuses import StatusVerbs
 from wellkept.errors import InvalidField, use_one_of
 from wellkept.types import (
-    BatchResult,
-    Conflict,
-    Direction,
     Filter,
-    Graph,
-    Hits,
-    JournalEntry,
-    Link,
-    Memory,
-    MemoryFields,
-    NewMemory,
-    OnConflict,
-    PackOptions,
-    Reached,
-    RecallMode,
-    RecallOptions,
     Resolution,
-    Version,
-    WriteResult,
 )
-from wellkept.types.packs import Pack, PackFormat, PackSpec, TokenCounter
+from wellkept.types.packs import PackSpec
 from wellkept.types.showing import escaped, shown
 
 if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn
+    from wellkept.engine.base.context import Context
+    from wellkept.types import (
+        BatchResult,
+        Conflict,
+        Direction,
+        Graph,
+        Hits,
+        JournalEntry,
+        Link,
+        Memory,
+        MemoryFields,
+        NewMemory,
+        OnConflict,
+        PackOptions,
+        Reached,
+        RecallMode,
+        RecallOptions,
+        Version,
+        WriteResult,
+    )
+    from wellkept.types.packs import Pack, PackFormat, TokenCounter
 
 
 @steady

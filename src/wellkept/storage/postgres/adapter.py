@@ -15,7 +15,7 @@ import psycopg
 
 from wellkept.core.records.codec import time_from
 from wellkept.errors import Busy, ConfigError, Elsewhere, EmbedderMismatch, NotPermitted, ReadOnly, StorageError
-from wellkept.storage.memory_rows import words_version
+from wellkept.storage.memory_rows import WORDS_VERSION
 from wellkept.storage.port import OPEN, Closed, Insist, Sampled, Usage
 from wellkept.storage.postgres import approximate
 from wellkept.storage.postgres.failures import Lost, passing, translated, undone
@@ -118,7 +118,7 @@ class PostgresStorage(Bound):
                 spread = is_spread(session)
                 self._bounds = replace(self._bounds, elsewhere=spread)
                 coordinator, workers = apart(self._conninfo, session) if spread else (self._conninfo, ())
-                is_old = session.row("header.words")[0] != words_version()
+                is_old = session.row("header.words")[0] != WORDS_VERSION
             if is_old:
                 self._refresh_words(session)
             self._pool, *others = [
@@ -579,7 +579,7 @@ class PostgresStorage(Bound):
         try:
             self._lock(session, "lock.alone")
             remake_words(session)
-            session.run("header.set_words", {"words": words_version()})
+            session.run("header.set_words", {"words": WORDS_VERSION})
             session.run("commit")
         finally:
             session.rollback()

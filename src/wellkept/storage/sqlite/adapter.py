@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wellkept.core.records.codec import time_from
 from wellkept.errors import Busy, StorageError
-from wellkept.storage.memory_rows import words_version
+from wellkept.storage.memory_rows import WORDS_VERSION
 from wellkept.storage.port import Usage
 from wellkept.storage.sql.embedder import Bound, check_size
 from wellkept.storage.sql.use_counts import Uses
@@ -382,15 +382,14 @@ class SqliteStorage(Bound):
 
     def _refresh_words(self, writer: Session) -> None:
         """Rebuild the full text if this release extracts other terms."""
-        words = words_version()
-        if writer.row("header.words")[0] == words:
+        if writer.row("header.words")[0] == WORDS_VERSION:
             return
         from wellkept.storage.sqlite.repair import remake_words
 
         self._begin_writing(writer)
         try:
             remake_words(writer)
-            writer.run("header.set_words", {"words": words})
+            writer.run("header.set_words", {"words": WORDS_VERSION})
             writer.run("commit")
         except BaseException:
             writer.rollback()

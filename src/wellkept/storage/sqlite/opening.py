@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from wellkept.errors import Busy, Corrupt, NotAStore, ReadOnly, SchemaTooNew, StorePathError
-from wellkept.storage.memory_rows import words_version
+from wellkept.storage.memory_rows import WORDS_VERSION
 from wellkept.storage.sqlite.file_length import said_size
 from wellkept.storage.sqlite.schema_objects import acting
 from wellkept.storage.sqlite.session import Session
@@ -127,7 +127,7 @@ def _create(session: Session) -> None:
             for statement in statements(schema()):
                 session.execute(statement)
             session.run("embedder.create")
-            session.run("header.create", {"words": words_version()})
+            session.run("header.create", {"words": WORDS_VERSION})
             session.pragma(f"user_version = {SCHEMA_VERSION}")
             session.pragma(f"application_id = {APPLICATION_ID}")
         session.run("commit")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from wellkept.storage.vectors.index import Space
 
 
-_TOKEN = re.compile(r"[a-z0-9_\u0080-\U0010ffff]+")
-"""What the tokenizer of the full text makes one token of; no row has any other term."""
+_TOKEN = re.compile(r"[^\x00-/:-^`{-\x7f]+")
+"""What the tokenizer of the full text makes one token of: in ASCII a-z, 0-9 and "_". No row has any other term."""
 _BY_KEY = {name: f"{name}_by_key" for name in ("find.kinds", "find.statuses", "find.order")}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wellkept.errors import Corrupt
-from wellkept.storage.memory_rows import words_version
+from wellkept.storage.memory_rows import WORDS_VERSION
 from wellkept.storage.postgres.server.distribution import is_spread
 from wellkept.storage.postgres.server.opening import checked_url, connected, has_store, version_of
 from wellkept.storage.postgres.session import Bounds, Session
@@ -128,7 +128,7 @@ class Look:
             if not has_store(session):
                 return None
             schema = version_of(session)
-            current = schema == schema_version() and _told(session, "header.words")[0] == words_version()
+            current = schema == schema_version() and _told(session, "header.words")[0] == WORDS_VERSION
             owns, above, closed = _told(session, "look.login")
             behind, spread, waiting, refused, failed = False, False, None, 0, None
             if current:

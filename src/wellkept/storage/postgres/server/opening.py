@@ -9,7 +9,7 @@ from psycopg import errors as pg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from wellkept.errors import NoStore, NotAStore, SchemaTooNew, StorageError, StorePathError
-from wellkept.storage.memory_rows import words_version
+from wellkept.storage.memory_rows import WORDS_VERSION
 from wellkept.storage.postgres.failures import unreachable
 from wellkept.storage.postgres.server.isolation import secure_again
 from wellkept.storage.postgres.server.pooling import leaves_nothing
@@ -142,7 +142,7 @@ def _migrate(session: Session) -> None:
             if leads_to > version:
                 session.script(script)
                 session.run("opening.applied", {"version": leads_to})
-        session.run("header.create", {"words": words_version()})
+        session.run("header.create", {"words": WORDS_VERSION})
         secure_again(session)
         session.run("commit")
     except BaseException:
