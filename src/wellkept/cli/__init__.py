@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,11 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _cleaning_up():
         try:
             if arguments is None:
-                from wellkept.cli.daemon.handover import handed_over
+                from wellkept.cli.daemon.handover import handed_over, is_served
 
                 done = handed_over(sys.argv[1:])
                 if done is not None:
                     return done
+                if is_served(sys.argv[1:]):
+                    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait longer than they compute
             gc.set_threshold(_OBJECTS)
             from wellkept.cli.app import app
             from wellkept.cli.terminal.session import flush_output
