@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -31,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if done is not None:
                     return done
                 if is_served(sys.argv[1:]):
-                    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait longer than they compute
+                    from wellkept.cli.daemon.environment import compute_in_one_thread
+
+                    compute_in_one_thread()
             gc.set_threshold(_OBJECTS)
             from wellkept.cli.app import app
             from wellkept.cli.terminal.session import flush_output

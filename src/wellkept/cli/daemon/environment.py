@@ -64,3 +64,8 @@ def for_the_daemon() -> dict[str, str]:
 
 def _goes_along(name: str) -> bool:
     return name in _NAMES or name.startswith(_PREFIXES) or name.lower().endswith("_proxy")
+
+
+def compute_in_one_thread() -> None:
+    """Let numpy start without threads, unless the environment says otherwise: in a short command they mostly wait."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
