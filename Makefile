@@ -29,30 +29,28 @@ SEARCHING ?=
 GUARDING ?= --quick
 WORKING ?= --quick
 OTHER_PYTHONS ?= 3.12 3.13 3.14
-# What `make test-postgres` repeats. The engine, but not what runs on every backend anyway, or keeps its stores in memory
-# there too; of the surfaces those where the backend has a say: the others keep no store there, or show what happens
-# between the caller and the engine, such as how an answer is printed.
-ON_ALL := $(addprefix tests/engine/, test_consolidate.py test_flushing.py test_migrating.py test_replay.py) \
-	$(addprefix tests/properties/, test_answering.py test_filters.py test_lockstep.py test_long_lives.py)
-IN_MEMORY := $(addprefix tests/engine/, test_future_dates.py test_queue_lease.py test_recall_views.py \
-	test_recent_opinions.py test_scale.py test_sure_differences.py) \
-	$(addprefix tests/properties/, test_cluster.py test_judging.py)
-PRINTED := $(addprefix tests/surfaces/test_cli_, answer_with.py calibrate.py json.py pack.py plain_values.py processes.py \
-	safety.py worddiffs.py)
-SURFACES_TOO := $(filter-out $(PRINTED), $(wildcard tests/surfaces/test_cli_*.py)) \
-	$(addprefix tests/surfaces/, access/test_cli_token.py mcp/test_conflicts_and_links.py mcp/test_queue_of_calls.py \
-	mcp/test_tools.py operations/test_parity.py rest/test_figures.py rest/test_queue_of_requests.py rest/test_readiness.py \
-	rest/test_rest.py serving/test_isolation.py serving/test_many_clients.py serving/test_mcp_access.py serving/test_process.py)
-STORES := tests/engine tests/faults tests/properties tests/concurrency tests/client $(wildcard tests/scenarios/test_wordings*.py) \
-	$(SURFACES_TOO) $(patsubst %,--ignore=%,$(ON_ALL) $(IN_MEMORY))
+# What `make test-postgres` repeats: what the backend has a say in beyond the conformance kit, which runs on it anyway. That
+# is the verbs that read, write, queue, move, mend and erase rows, what several hands do at once, hostile values and broken
+# rows, and a file of each surface. What decides before a row is written is the same on every backend.
+VERBS := $(addprefix tests/engine/test_, async_store.py conflicts.py deferred.py erase.py gate.py import_export.py journal.py \
+	judged_later.py links.py maintain.py mentions.py recall.py recall_hybrid.py recall_time.py repair.py upkeep.py work.py)
+HANDS := tests/concurrency tests/engine/questions/test_raised.py tests/engine/questions/test_several_hands.py \
+	$(addprefix tests/faults/test_, bad_input.py consolidation_kill.py unreadable_rows.py) tests/properties/test_stories.py
+SURFACES_TOO := $(addprefix tests/surfaces/, access/test_cli_token.py mcp/test_tools.py rest/test_queue_of_requests.py \
+	rest/test_rest.py serving/test_isolation.py serving/test_many_clients.py test_cli_commands.py test_cli_moving.py) \
+	tests/client/test_queue.py
+STORES := $(VERBS) $(HANDS) $(SURFACES_TOO) $(wildcard tests/scenarios/test_wordings*.py)
 # Agent frameworks that are too large for the development environment, or that fit into none with others: an environment each.
 IN_AGENTS := adk agent_framework llamaindex strands
 IN_CREWAI := crewai
 # What decides is covered by its own tables; these run under coverage, and `make test` runs them once.
 MEASURED := tests/core tests/golden
+# What tries laws on many examples in `make soak` and on few in `make test`.
+LAWS = $(shell grep -rlE '@given|import examples' tests --include='test_*.py')
 # What other Pythons run: the first on each, the second on the newest; the examples are few, for they are those of the main one.
-INNER := tests/contract src
-OUTER := tests/core tests/client tests/surfaces/operations \
+# Arithmetic on vectors is numpy's, which is the same on each.
+INNER := $(filter-out tests/contract/test_index.py, $(wildcard tests/contract/test_*.py))
+OUTER := src tests/core tests/client tests/surfaces/operations \
 	$(addprefix tests/models/test_, exact.py loading.py minilm.py registry.py unigram.py wordpiece.py) \
 	$(addprefix tests/surfaces/mcp/test_, conflicts_and_links.py lines.py queue_of_calls.py)
 
@@ -91,7 +89,7 @@ dist: $(DEV)/.installed  ## build wheel and sdist into dist/
 test: $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
 	@$(MAKE) --no-print-directory -j 3 lint types $(if $(TESTS),,coverage)
 	@$(DEV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not external and not soak" \
-		$(if $(TESTS),$(TESTS),$(MEASURED:%=--ignore=%))
+		$(if $(TESTS),$(TESTS),--hypothesis-profile=short $(MEASURED:%=--ignore=%))
 	@$(if $(TESTS),,$(MAKE) --no-print-directory test-postgres)
 
 coverage: $(DEV)/.installed  ## the tests of the core alone; fails where a branch of it is not reached, and names it
@@ -100,9 +98,9 @@ coverage: $(DEV)/.installed  ## the tests of the core alone; fails where a branc
 	@$(DEV)/bin/python -m coverage combine --quiet
 	@$(DEV)/bin/python -m coverage report
 
-test-postgres: $(DEV)/.installed  ## the quick tests of the engine and some of the surfaces again, with every store in PostgreSQL
+test-postgres: $(DEV)/.installed  ## what depends on the backend beyond the conformance kit, with every store in PostgreSQL
 	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
-		-m "not slow and not external and not soak and not file" $(STORES) $(TESTS)
+		-m "not slow and not external and not soak and not file" --hypothesis-profile=short $(STORES) $(TESTS)
 
 test-install: $(DEV)/.installed  ## wheel and sdist, built and installed into an environment that has nothing else
 	@$(DEV)/bin/python -m pytest -n 0 -m "not external and not soak" tests/distributions $(TESTS)
@@ -110,8 +108,9 @@ test-install: $(DEV)/.installed  ## wheel and sdist, built and installed into an
 test-quick: $(DEV)/.installed  ## the tests without the slow ones
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow and not external and not soak" $(TESTS)
 
-soak: $(DEV)/.installed  ## long load, search and fuzz tests, up to two hours
+soak: $(DEV)/.installed  ## long load, search and fuzz tests, and laws on many examples, up to two hours
 	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist load -m soak $(TESTS)
+	@$(if $(TESTS),,$(DEV)/bin/python -m pytest -n $(JOBS) --hypothesis-profile=long -m "not external and not soak" $(LAWS))
 
 test-page: $(DEV)/.installed  ## the page in Chromium; needs chromium and chromedriver, and npm for what looks at accessibility
 	@test -e $(AXE)/node_modules/axe-core/axe.min.js || npm install --silent --no-audit --no-fund --prefix $(AXE) \
@@ -286,7 +285,7 @@ endef
 # --------------------------------------------------------------------------------------------
 # Other Pythons that this machine can run; the main one is left out.
 
-test-others: $(DEV)/.installed  ## other Pythons: inner layers, installing, and surfaces on the newest
+test-others: $(DEV)/.installed  ## other Pythons: the conformance kit and installing; core, examples and surfaces on the newest
 	@set -eu; \
 	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	here=""; newest=""; \

@@ -9,10 +9,12 @@ The comment `<!--- skip: next -->` leaves the following block out.
 from __future__ import annotations
 
 import doctest
+import gc
 import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Generator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,17 @@ from memory_folder import move_into_memory
 from wellkept.integrations.frameworks import FRAMEWORKS
 
 move_into_memory()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: it is not looked through for garbage, neither while it grows nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

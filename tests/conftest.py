@@ -17,11 +17,13 @@ from postgres.given import EVERYWHERE
 
 # The same examples on every run and machine (I4); a found counterexample is printed so that it can
 # be pasted into the test. `HYPOTHESIS_PROFILE` is not read: a search for new ones is `--hypothesis-profile=search`;
-# `brief` is what other Pythons than the main one run.
+# `short` is what `make test` runs outside the core, `brief` what other Pythons run, `long` what `make soak` adds.
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("short", settings.get_profile("repeatable"), max_examples=40)
 settings.register_profile("brief", settings.get_profile("repeatable"), max_examples=15)
+settings.register_profile("long", settings.get_profile("repeatable"))
 settings.register_profile("search", deadline=None, print_blob=True, max_examples=2000)
 settings.load_profile("repeatable")
 

@@ -53,6 +53,10 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
     def below(self, *places: str) -> bool:
         return self.path.startswith(places)
 
@@ -102,7 +106,7 @@ def environment_is_read_in_config_only(source: Source) -> Iterator[str]:
     """Only `config.py` reads the environment; one module passes it on to the daemon, before settings are read."""
     if source.path in ("config.py", "cli/daemon/environment.py"):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "putenv") and _is(node.value, "os"):
             yield f"{node.lineno}: os.{node.attr}"
         if isinstance(node, ast.ImportFrom) and node.module == "os":
@@ -113,7 +117,7 @@ def time_and_chance_come_from_the_engine(source: Source) -> Iterator[str]:
     """Clock, ids and randomness are arguments; only `engine/` and `testing/` make them (I4)."""
     if source.below("engine/", "testing/"):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and any(
             _is(node.value, owner) and node.attr == name for owner, name in _CLOCKS
         ):
@@ -134,7 +138,7 @@ def library_does_not_print(source: Source) -> Iterator[str]:
     """Only the command line and the server speak to a terminal."""
     if source.below("cli/") or source.below("server/"):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and _is(node.func, "print"):
             yield f"{node.lineno}: print"
 
@@ -143,7 +147,7 @@ def no_error_is_swallowed(source: Source) -> Iterator[str]:
     """Code that catches every exception raises it again (rollback), or is on the list."""
     if source.path in SWALLOWS_ALLOWED:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.ExceptHandler) and _catches_everything(node.type) and not _raises_at_the_end(node.body):
             yield f"{node.lineno}: catches everything and goes on"
 
@@ -153,7 +157,7 @@ def sql_lives_in_sql_files(source: Source) -> Iterator[str]:
     if source.path.startswith("testing/"):
         return  # hostile texts quote SQL
     docstrings = {id(node) for node in _docstrings(source.tree)}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             if found := _SQL.search(node.value):
                 yield f"{node.lineno}: {found.group(0)[:40]!r}"
@@ -163,7 +167,7 @@ def comparisons_know_the_policys_opposites(source: Source) -> Iterator[str]:
     """Every comparison of two texts in core or engine passes the policy's own antonyms."""
     if not source.below("core/", "engine/"):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _COMPARING:
             told = [*node.args, *(given.value for given in node.keywords)]
             if not any("opposites" in ast.unparse(given) for given in told):
@@ -176,7 +180,7 @@ def words_of_a_language_stand_in_its_file(source: Source) -> Iterator[str]:
         return
     listed, names = lexicon_words.listed(), lexicon_words.names()
     skipped = {id(node) for node in _docstrings(source.tree)} | _exported(source.tree)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
             found = [word for word in lexicon_words.of_text(node.value) if word in listed]
             if found and node.value not in names:
@@ -187,7 +191,7 @@ def no_rule_asks_which_language_it_reads(source: Source) -> Iterator[str]:
     """A property of a language stands in its file, so that adding a language is one file."""
     if not source.below("core/") or source.below("core/lexicon/"):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and node.value in lexicon_words.codes():
             yield f"{node.lineno}: {node.value!r}"
         if isinstance(node, ast.Compare) and any(
@@ -222,7 +226,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def _functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node
 

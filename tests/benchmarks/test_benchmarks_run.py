@@ -43,7 +43,7 @@ def benchmarks_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
             del sys.modules[name]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_quick_run_prints_every_figure_with_its_goal_and_leaves_nothing_behind(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -59,7 +59,7 @@ def test_what_was_lost_or_is_there_twice_is_found(tmp_path: Path) -> None:
     assert any(text.startswith("lost: Depot 1 holds 7") for text in found)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_quick_run_prints_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
     from benchmarks.serving import main
 

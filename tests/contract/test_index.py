@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from examples import examples
 from wellkept.core.records.vectors import quantise, restore
 from wellkept.storage.vectors import sieve
 from wellkept.storage.vectors.index import SIEVED_FROM, Space
@@ -223,7 +224,7 @@ def test_a_vector_that_no_stored_form_gives_keeps_its_components() -> None:
     st.sampled_from([1, 3, 11, 64]),
     st.floats(1e-3, 1e3),
 )
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(6, 40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_path_gives_the_ids_and_the_order_of_brute_force(seed: int, sort: str, limit: int, length: float) -> None:
     """With the sieve, without, several queries at once, and as rows of another view: ties and near ties too."""
     rng = np.random.default_rng(seed)

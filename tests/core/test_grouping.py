@@ -411,20 +411,20 @@ def test_possible_restatements_hide_nothing_and_group_no_contradiction(
 
 
 def test_long_texts_of_the_same_words_are_shown_once() -> None:
-    text = "Tea is upstairs. " * 10_000
+    text = "Tea is upstairs. " * 6_000
     found = grouped([hit(0, text), hit(1, f"{text.strip()}!"), hit(2, text.replace("Tea", "Rum")), hit(3, "Tea.")])
     assert [{one.memory.id for one in group.members} for group in found] == [{"m0", "m1"}, {"m2"}, {"m3"}]
 
 
 @pytest.mark.parametrize(("one", "other"), [("caf\u00e9", "cafe\u0301"), ("12", "\uff11\uff12")])
 def test_a_long_text_spelled_in_other_characters_is_shown_once(one: str, other: str) -> None:
-    rest = " Tea is upstairs." * 10_000
+    rest = " Tea is upstairs." * 6_000
     assert canonical(one) == canonical(other)
     assert len(grouped([hit(0, one + rest), hit(1, other + rest)])) == 1
 
 
 def test_a_long_text_beside_short_ones_stands_alone() -> None:
-    found = grouped([hit(0, "Tea is upstairs. " * 10_000), hit(1, "Tea is upstairs."), hit(2, "tea is upstairs")])
+    found = grouped([hit(0, "Tea is upstairs. " * 6_000), hit(1, "Tea is upstairs."), hit(2, "tea is upstairs")])
     assert [{one.memory.id for one in group.members} for group in found] == [{"m0"}, {"m1", "m2"}]
 
 

@@ -328,7 +328,10 @@ def started(source: Path, target: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize(("other", "blocks"), [("sqlite", 1), ("sqlite", 4), ("sqlite", 9), ("postgres", 4)])
+@pytest.mark.parametrize(
+    ("other", "blocks"),
+    [("sqlite", 4), ("postgres", 4), *(pytest.param("sqlite", n, marks=pytest.mark.soak) for n in (1, 9))],
+)
 def test_a_killed_move_goes_on_where_it_was_and_doubles_nothing(other: str, blocks: int, tmp_path: Path) -> None:
     """kill -9 after some blocks: the target is an earlier state of the source, and the next start completes it."""
     here = filled("sqlite", tmp_path, name="source.db")

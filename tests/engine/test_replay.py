@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from letter import to_the_letter
 from properties import acts
 from properties.acts import Act
@@ -50,7 +51,7 @@ lives = given(prefix=acts.stories(acts.acts, 14), items=st.lists(acts.items, max
 
 
 @each_backend
-@settings(max_examples=20)
+@examples(8, 20)
 @lives
 def test_the_policy_of_then_decides_as_it_did(
     backend: str,

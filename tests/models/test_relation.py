@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wellkept
+from examples import examples
 from wellkept.core.judging.list_head import ReadTwice
 from wellkept.errors import ModelUnavailable
 from wellkept.models import multilingual, relation
@@ -314,7 +315,7 @@ _HOSTILE = st.one_of(
 )
 
 
-@settings(max_examples=120)
+@examples(40, 120)
 @given(_HOSTILE, _HOSTILE)
 def test_no_text_makes_it_fail(old: str, new: str) -> None:
     """Text is untrusted."""

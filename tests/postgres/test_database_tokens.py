@@ -16,11 +16,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import wellkept
+from examples import examples
 from postgres.hostile import ALICE, BOB, SECRETS, Ground, close, empty, ground
 from postgres.server import server
 from surfaces.command_line import Cli
@@ -216,7 +217,7 @@ _PATHS = st.lists(_PARTS, min_size=1, max_size=4).map("/".join)
 def test_the_database_reads_patterns_and_names_as_the_server_does(two: Ground) -> None:
     with psycopg.connect(two.above, autocommit=True) as connection:
 
-        @settings(max_examples=300, deadline=None)
+        @examples(80, 300, deadline=None)
         @given(_PATHS, _PATHS)
         def same(pattern: str, name: str) -> None:
             [(said, number)] = connection.execute(

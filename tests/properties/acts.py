@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import wellkept
+from examples import examples
 from postgres.given import EVERYWHERE
 from scenarios.world import World, make
 from wellkept.errors import WellkeptError
@@ -52,8 +52,8 @@ CHANGES: tuple[dict[str, Any], ...] = (
     {"title": "A title"},
     {"ended_at": datetime(2026, 1, 2, tzinfo=UTC)},
 )
-few, some = (settings(max_examples=count) for count in ((4, 10) if EVERYWHERE else (8, 20)))
-"""How many stories are told; on a server each takes several times as long. `make soak` tells hundreds of long ones."""
+few, some = (examples(2, 4), examples(4, 10)) if EVERYWHERE else (examples(4, 8), examples(9, 20))
+"""How many stories are told; on a server each takes several times as long. `make soak` tells more."""
 RESOLUTIONS = ("keep_old", "keep_new", "keep_both", "merge", "dismissed")
 
 

@@ -11,10 +11,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wellkept
+from examples import examples
 from wellkept.core.records.fits import matching
 from wellkept.engine.history.past import Past
 from wellkept.engine.lookup.filters import proposed
@@ -112,7 +113,7 @@ def _expected(stored: list[Memory], where: Filter, limit: int | None, pointing: 
     return [row.id for row in matching(known, where, limit=limit)]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25, 60, deadline=None)
 @given(rows, asked)
 def test_dicts_sqlite_and_the_past_find_what_the_filter_means(
     given: dict[str, tuple[dict[str, Any], set[str], bool]], asked: list[tuple[Filter, int | None]]

@@ -76,7 +76,7 @@ def _applies(ctx: Any) -> Callable[..., int]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("when", [each, never, sometimes, killed])
-@pytest.mark.parametrize("seed", [5, 22])
+@pytest.mark.parametrize("seed", [5, pytest.param(22, marks=pytest.mark.soak)])
 def test_the_order_of_worker_and_writes_does_not_show_in_the_end(
     backend: str, when: Callable[[Any, int], None], seed: int, tmp_path: Path
 ) -> None:

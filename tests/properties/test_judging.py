@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from wellkept.core.differences.find import MAX_DIFFERENCES, differences
 from wellkept.types import Difference
 
@@ -31,7 +32,7 @@ def _plain(found: tuple[Difference, ...]) -> set[tuple[str, str, str, bool, bool
     return {(d.kind, d.old, d.new, d.decisive, d.sure) for d in found}
 
 
-@settings(max_examples=400, deadline=None)
+@examples(120, 400, deadline=None)
 @given(_TEXTS, _TEXTS)
 def test_any_two_texts_are_judged_without_error_and_in_bounds(old: str, new: str) -> None:
     found = differences(old, new)
@@ -41,7 +42,7 @@ def test_any_two_texts_are_judged_without_error_and_in_bounds(old: str, new: str
     assert found == differences(old, new)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(120, 400, deadline=None)
 @given(_TEXTS, _TEXTS)
 def test_swapping_the_texts_mirrors_all_but_the_details(old: str, new: str) -> None:
     """Only an addition of the new text has a direction; a conflict has none."""
@@ -53,14 +54,14 @@ def test_swapping_the_texts_mirrors_all_but_the_details(old: str, new: str) -> N
     assert kinds[0] - added == kinds[1] - added
 
 
-@settings(max_examples=200, deadline=None)
+@examples(60, 200, deadline=None)
 @given(_TEXTS)
 def test_a_text_does_not_differ_from_itself(text: str) -> None:
     assert differences(text, text) == ()
     assert differences(text, f"  {text}  ") == ()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40, 100, deadline=None)
 @given(st.integers(2, 999), st.integers(2, 999))
 def test_two_amounts_of_one_thing_always_conflict(a: int, b: int) -> None:
     """S1-27."""

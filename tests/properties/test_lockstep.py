@@ -20,6 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from examples import examples
 from properties import acts
 from properties.acts import COSINES, Act, perform, stored, world
 from scenarios.world import Snapshot, found_anywhere, snapshot
@@ -174,11 +175,11 @@ class PostgresLockstep(Lockstep):
 
 
 def test_both_backends_answer_alike() -> None:
-    run_state_machine_as_test(Lockstep, settings=settings(max_examples=15, stateful_step_count=20))
+    run_state_machine_as_test(Lockstep, settings=examples(9, 15, stateful_step_count=20))
 
 
 def test_postgresql_answers_like_the_plain_dicts() -> None:
-    run_state_machine_as_test(PostgresLockstep, settings=settings(max_examples=8, stateful_step_count=20))
+    run_state_machine_as_test(PostgresLockstep, settings=examples(5, 8, stateful_step_count=20))
 
 
 @pytest.mark.soak

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from properties import acts
 from properties.acts import TEXTS, Act, Raised, few, perform, some, stored, world
 from scenarios.world import World, found_anywhere, snapshot
-from stores import BACKENDS
+from stores import BACKENDS, LIGHT
 from wellkept.core.gate.admit import allowed
 from wellkept.core.judging.evidence import Evidence, Judged, in_scope
 from wellkept.core.records.vectors import cosine
@@ -122,8 +122,11 @@ def _take_back(here: World, seq: int) -> None:
 # -- nothing is lost, whatever the order -----------------------------------------------------
 
 
-@each_backend
-@pytest.mark.parametrize("kind", acts.KINDS)
+@pytest.mark.parametrize(
+    ("backend", "kind"),
+    [(backend, kind) if backend == LIGHT or kind == "lesson" else pytest.param(backend, kind, marks=pytest.mark.soak)
+     for backend in BACKENDS for kind in acts.KINDS],
+)  # fmt: skip
 def test_the_order_of_two_texts_loses_neither(backend: str, kind: str) -> None:
     """I1: every ordered pair of the alphabet."""
     with fresh(backend) as here:

@@ -58,7 +58,7 @@ def test_the_message_of_a_duplicate_names_the_stored_lesson(world: Worlds) -> No
     assert L1_AGAIN in {row.content for row in here.rows()}
 
 
-@pytest.mark.parametrize("nearer", [30, 60])
+@pytest.mark.parametrize("nearer", [60, pytest.param(30, marks=pytest.mark.soak)])
 def test_a_repeat_is_found_behind_nearer_rows_that_are_out_of_scope(world: Worlds, nearer: int) -> None:
     """F-4, B-15: the row of the scope is compared, however many rows with other tags are nearer."""
     strangers = [f"Deploys of {name} run from the main branch." for name in map(str, range(1000, 1000 + nearer))]

@@ -9,10 +9,11 @@ from typing import Any, get_args
 
 import httpx2
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wellkept
+from examples import examples
 from letter import to_the_letter
 from surfaces.rest.serving import rest_app, served
 from wellkept import MemoryStore, Policy, WriteResult
@@ -96,7 +97,7 @@ def _told(result: WriteResult) -> tuple[Any, ...]:
     stored=st.lists(statements, min_size=1, max_size=3),
     new=statements,
 )
-@settings(max_examples=60)
+@examples(20, 60)
 def test_a_write_does_what_the_check_said(
     stores: dict[str, MemoryStore], policy: str, kind: str, stored: list[dict[str, str]], new: dict[str, str]
 ) -> None:

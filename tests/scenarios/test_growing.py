@@ -9,7 +9,7 @@ import pytest
 
 import wellkept
 from letter import to_the_letter
-from stores import BACKENDS, place
+from stores import BACKENDS, LIGHT, place
 from wellkept import Filter, MemoryStore, Policy
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.merge import GROWN_AT_MOST, SHOWN_UPDATES, original, segments
@@ -127,7 +127,16 @@ def findable(store: MemoryStore, text: str) -> bool:
     return text in {hit.wording.content for hit in hits if hit.wording} or any(text in segments(row) for row in rows)
 
 
-@pytest.mark.parametrize("language", CHAINS)
+IN_EVERY_LANGUAGE = pytest.mark.parametrize(
+    ("by_double", "language"),
+    [(backend, name) if backend == LIGHT or name == "English" else pytest.param(backend, name, marks=pytest.mark.soak)
+     for backend in BACKENDS for name in CHAINS],
+    indirect=["by_double"],
+)  # fmt: skip
+"""Languages are no business of the backend."""
+
+
+@IN_EVERY_LANGUAGE
 def test_twelve_additions_end_as_one_memory_with_a_model_that_is_sure_of_each(by_double, language):
     chain = CHAINS[language]
     outcomes = told(by_double, chain)
@@ -143,7 +152,7 @@ def test_twelve_additions_end_as_one_memory_with_a_model_that_is_sure_of_each(by
     assert by_double.verify() == ()
 
 
-@pytest.mark.parametrize("language", CHAINS)
+@IN_EVERY_LANGUAGE
 def test_a_chain_told_again_changes_nothing_with_a_model_that_is_sure_of_each(by_double, language):
     told(by_double, CHAINS[language])
     before = [(row.id, row.content) for row in by_double.list(Filter(statuses=ALL_STATUSES), limit=50)]

@@ -21,7 +21,7 @@ class Cli:
         folder: Where they run.
         file: Where the store is kept, for tests of the file itself.
         url: A database it is kept in instead.
-        embedder: The fast one, which compares words only, or another.
+        embedder: The fast one, which compares words only, and nobody else does; or another, beside the relation model.
     """
 
     folder: Path
@@ -37,7 +37,8 @@ class Cli:
     def __call__(self, *arguments: str, stdin: str | bytes | None = None, code: int = 0) -> Result:
         """Run a command and expect an exit code."""
         options = ["--db", str(self.db), "--embedder", self.embedder]
-        result = CliRunner().invoke(app, [*options, *arguments], input=stdin)
+        plain = {"WELLKEPT_RELATION_MODEL": "none"} if self.embedder == "hashing" else {}
+        result = CliRunner(env=plain).invoke(app, [*options, *arguments], input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == code, f"exit {result.exit_code}\n{result.stdout}\n{result.stderr}"

@@ -74,8 +74,9 @@ def test_what_is_written_and_told_is_the_same(
 ) -> None:
     other = store.with_name("other.db")
     shutil.copy(store, other)
-    by_daemon = served.handed_over("--db", str(store), "--embedder", "hashing", *words, stdin=stdin)
-    alone = served.alone("--db", str(other), "--embedder", "hashing", *words, stdin=stdin)
+    plain = {"WELLKEPT_RELATION_MODEL": "none"}  # with models: see below
+    by_daemon = served.handed_over("--db", str(store), "--embedder", "hashing", *words, stdin=stdin, **plain)
+    alone = served.alone("--db", str(other), "--embedder", "hashing", *words, stdin=stdin, **plain)
     assert (by_daemon.returncode, alone.returncode) == (code, code), by_daemon.stderr
     assert without_chance(by_daemon.stdout) == without_chance(alone.stdout)
     assert without_chance(by_daemon.stderr) == without_chance(alone.stderr)

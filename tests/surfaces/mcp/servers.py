@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import anyio
+import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
@@ -21,6 +22,8 @@ ROOT = Path(__file__).parents[3]
 Mode = Literal["auto", "legacy"]
 MODES: tuple[Mode, ...] = ("auto", "legacy")
 """The newer revision of the protocol, and the handshake of the older ones."""
+newer_in_every_run = pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.soak)])
+"""For what takes long and happens behind the protocol."""
 
 
 def talk(target: Any, mode: Mode, talking: Callable[[Client], Any]) -> Any:
@@ -43,7 +46,7 @@ def talk(target: Any, mode: Mode, talking: Callable[[Client], Any]) -> Any:
 def command(folder: Path, *options: str) -> StdioServerParameters:
     """How a client starts `wellkept mcp` on a store in a folder."""
     arguments = ["-m", "wellkept.cli", "--embedder", "hashing", "--db", str(place(folder / "agent.db")), "mcp"]
-    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(folder)}
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(folder), "WELLKEPT_RELATION_MODEL": "none"}
     return StdioServerParameters(command=sys.executable, args=[*arguments, *options], env=environment, cwd=str(folder))
 
 

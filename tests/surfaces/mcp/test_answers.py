@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
+from examples import examples
 from surfaces.mcp.servers import talk
 from wellkept.server.mcp.answers import MAX_BYTES, SHORTENED, bare, size, sized
 
@@ -67,7 +68,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], max_examples=60)  # shrinking these takes minutes
+@examples(20, 60, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking these takes minutes
 @given(st.dictionaries(st.sampled_from(["hits", "content", "left_out", "nodes"]), VALUES, min_size=1))
 def test_any_answer_keeps_its_keys_and_its_kinds_of_values(answer: dict[str, Any]) -> None:
     cut = sized(answer, most=1_500)
@@ -86,7 +87,7 @@ def test_a_cut_answer_still_has_the_shape_the_tool_promises() -> None:
     import wellkept
     from wellkept.server.mcp.server import create_server
 
-    with wellkept.open("memory:", embedder="hashing") as store:
+    with wellkept.open("memory:", embedder="hashing", relation_model="none") as store:
         store.remember_many(
             [f"Note {number}: " + "many words here " * 60 for number in range(60)], on_conflict="ignore"
         )

@@ -20,7 +20,7 @@ OLD, NEW = "The limit is 0.85.", "The limit is 0.95."
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    with wellkept.open(scratch(tmp_path), embedder="hashing") as opened:
+    with wellkept.open(scratch(tmp_path), embedder="hashing", relation_model="none") as opened:
         yield opened
 
 

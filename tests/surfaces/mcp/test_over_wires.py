@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 import wellkept
 from stores import place
 from surfaces.command_line import Cli
-from surfaces.mcp.servers import MODES, Mode, command, listening, talk
+from surfaces.mcp.servers import MODES, Mode, command, listening, newer_in_every_run, talk
 from wellkept.cli.serving import mcp_command
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.server.access import Grant
@@ -59,12 +59,12 @@ def check(told: dict[str, Any]) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_over_standard_input_everything_works_and_what_is_written_stays(tmp_path: Path, mode: Mode) -> None:
     check(talk(command(tmp_path, "--toolset", "full"), mode, everything))
-    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing") as store:
+    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing", relation_model="none") as store:
         assert {memory.content for memory in store.list()} == {"Tea is upstairs.", "Cups are downstairs."}
         assert store.verify() == ()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@newer_in_every_run
 def test_over_standard_input_a_cancelled_call_leaves_the_server_at_work(tmp_path: Path, mode: Mode) -> None:
     async def talking(client: Client) -> Any:
         scope = anyio.CancelScope()
@@ -130,7 +130,7 @@ def test_a_wrong_setting_ends_the_command_at_once(tmp_path: Path) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing") as opened:
+    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing", relation_model="none") as opened:
         yield opened
 
 
@@ -140,7 +140,7 @@ def test_over_http_everything_works(store: MemoryStore, mode: Mode) -> None:
         check(talk(f"{address}/", mode, everything))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@newer_in_every_run
 def test_over_http_a_cancelled_call_leaves_the_server_at_work(store: MemoryStore, mode: Mode) -> None:
     async def talking(client: Client) -> Any:
         scope = anyio.CancelScope()

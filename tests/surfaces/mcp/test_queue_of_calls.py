@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 import wellkept
 from stores import place, scratch
-from surfaces.mcp.servers import MODES, Mode, command, listening, talk
+from surfaces.mcp.servers import MODES, Mode, command, listening, newer_in_every_run, talk
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.server.mcp.server import create_server, http_app
 
@@ -23,7 +23,7 @@ THESIS = {"content": "Funding flips first, see [[Weekends]].", "kind": "thesis",
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    with wellkept.open(scratch(tmp_path), embedder="hashing") as opened:
+    with wellkept.open(scratch(tmp_path), embedder="hashing", relation_model="none") as opened:
         yield opened
 
 
@@ -68,7 +68,7 @@ def test_what_waits_is_listed_shown_before_it_is_dropped_and_flushed(store: Memo
     assert [memory.content for memory in store.list()] == ["Longs pay shorts."]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@newer_in_every_run
 def test_over_standard_input_what_waits_is_written_when_the_client_goes(tmp_path: Path, mode: Mode) -> None:
     async def talking(client: Client) -> Any:
         told = await client.call_tool("queue_remember", THESIS)
@@ -77,9 +77,9 @@ def test_over_standard_input_what_waits_is_written_when_the_client_goes(tmp_path
     told, between = talk(command(tmp_path, "--toolset", "full"), mode, talking)
     assert told.structured_content["message"] == 'Queued: "Funding" (will link: Weekends)'
     assert between.structured_content["memories"] == []
-    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing") as opened:
+    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing", relation_model="none") as opened:
         assert opened.queue.depth == 0
-    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing") as opened:
+    with wellkept.open(str(place(tmp_path / "agent.db")), embedder="hashing", relation_model="none") as opened:
         assert [memory.title for memory in opened.list()] == ["Funding"]
         [entry] = opened.journal()
         assert entry.verb == "remember"

@@ -20,7 +20,7 @@ from wellkept.server.mcp.server import create_server
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    with wellkept.open(scratch(tmp_path), embedder="hashing") as opened:
+    with wellkept.open(scratch(tmp_path), embedder="hashing", relation_model="none") as opened:
         yield opened
 
 

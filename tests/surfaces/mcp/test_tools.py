@@ -15,7 +15,7 @@ from mcp import Client
 
 import wellkept
 from stores import scratch
-from surfaces.mcp.servers import MODES, Mode, talk
+from surfaces.mcp.servers import MODES, Mode, newer_in_every_run, talk
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import InvalidPlan
 from wellkept.operations.registry import OPERATIONS
@@ -35,7 +35,7 @@ DEFAULT = {
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    with wellkept.open(scratch(tmp_path), embedder="hashing") as opened:
+    with wellkept.open(scratch(tmp_path), embedder="hashing", relation_model="none") as opened:
         yield opened
 
 
@@ -232,7 +232,7 @@ def test_other_long_calls_report_that_they_have_begun(store: MemoryStore, mode: 
     assert seen[0] == "begun"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@newer_in_every_run
 def test_a_cancelled_run_ends_between_two_actions_and_leaves_a_sound_store(store: MemoryStore, mode: Mode) -> None:
     for number in range(40):
         for text in (f"Room {number} is upstairs.", f"room {number} is upstairs"):

@@ -19,7 +19,7 @@ Known = dict[str, Any]
 
 def furnished(path: Place) -> Known:
     """A store with a conflict, a link, a forgotten memory, a repeat and a run; what tests need to name."""
-    with wellkept.open(str(path), embedder="hashing") as store:
+    with wellkept.open(str(path), embedder="hashing", relation_model="none") as store:
         old, new = store.remember(OLD, kind="lesson"), store.remember(NEW, kind="lesson")
         episode = store.start_episode(UNDER_WAY).memory
         note = store.remember(NOTE, tags=["house"], metadata={"floor": 1}, importance=0.9).memory

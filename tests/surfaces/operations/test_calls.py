@@ -147,7 +147,7 @@ def test_fields_that_are_no_object_are_refused(cli: Cli, text: str) -> None:
 def test_what_cannot_be_taken_back_wants_yes(cli: Cli) -> None:
     memory_id = cli.remember("Tea is upstairs.")
     assert "--yes" in cli("call", "erase", "--memory-id", memory_id, code=2).stderr
-    with wellkept.open(str(cli.db), embedder="hashing") as store:
+    with wellkept.open(str(cli.db), embedder="hashing", relation_model="none") as store:
         assert store.get(memory_id).content == "Tea is upstairs."
     assert cli("call", "no such thing", code=2).stdout == ""
 

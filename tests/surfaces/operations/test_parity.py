@@ -227,7 +227,7 @@ Twins = tuple[Cli, Place, Known]
 
 
 def asked(path: Place, name: str, given: dict[str, Any]) -> Any:
-    with wellkept.open(str(path), embedder="hashing") as store:
+    with wellkept.open(str(path), embedder="hashing", relation_model="none") as store:
         return call(store, name, given).model_dump(mode="json")
 
 

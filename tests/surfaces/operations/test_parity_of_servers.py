@@ -41,7 +41,7 @@ def stores(template: tuple[Place, Known], tmp_path: Path) -> Iterator[tuple[Memo
     opened = []
     for name in ("here.db", "there.db"):
         copied(template[0], place(tmp_path / name))
-        opened.append(wellkept.open(str(place(tmp_path / name)), embedder="hashing"))
+        opened.append(wellkept.open(str(place(tmp_path / name)), embedder="hashing", relation_model="none"))
     yield opened[0], opened[1]
     for store in opened:
         store.close()
@@ -83,7 +83,7 @@ def saying(value: Any, given: dict[str, Any]) -> Any:
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
     """The OpenAPI document."""
-    with wellkept.open("memory:", embedder="hashing") as store:
+    with wellkept.open("memory:", embedder="hashing", relation_model="none") as store:
         made: dict[str, Any] = create_app(store).openapi()
         return made
 
@@ -140,7 +140,7 @@ def tools() -> dict[str, Any]:
     """The tools by name."""
     from wellkept.server.mcp.server import create_server
 
-    with wellkept.open("memory:", embedder="hashing") as store:
+    with wellkept.open("memory:", embedder="hashing", relation_model="none") as store:
         listed = anyio.run(create_server(store, toolset="full").list_tools)
     return {tool.name: tool for tool in listed}
 
@@ -148,7 +148,7 @@ def tools() -> dict[str, Any]:
 def test_the_full_set_of_tools_is_the_table_and_the_default_set_a_part_of_it(tools: dict[str, Any]) -> None:
     from wellkept.server.mcp.server import create_server
 
-    with wellkept.open("memory:", embedder="hashing") as store:
+    with wellkept.open("memory:", embedder="hashing", relation_model="none") as store:
         usual = anyio.run(create_server(store).list_tools)
     assert set(tools) == {row.name for row in TOOLS}
     assert {tool.name for tool in usual} == {row.name for row in TOOLS if row.toolset == "default"}

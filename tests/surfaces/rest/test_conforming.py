@@ -10,9 +10,10 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from wellkept.core.text.forms import check_text, is_line
 from wellkept.engine.base.inputs import label, moment
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidField, InvalidInput, InvalidText, WellkeptError
@@ -30,7 +31,7 @@ def takes(check: Any) -> bool:
         return False
 
 
-@settings(max_examples=400, deadline=None)
+@examples(100, 400, deadline=None)
 @given(texts)
 def test_a_text_is_kept_by_the_library_where_the_document_allows_it(text: str) -> None:
     assert takes(lambda: check_text_value("x", text, VISIBLE)) == takes(lambda: check_text(text, limit=100))
@@ -39,13 +40,13 @@ def test_a_text_is_kept_by_the_library_where_the_document_allows_it(text: str) -
         assert takes(lambda: check_text_value("x", text, TEXT)) == takes(lambda: label("x", text))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(100, 400, deadline=None)
 @given(texts)
 def test_a_relation_is_a_line_where_the_document_allows_it(text: str) -> None:
     assert takes(lambda: check_text_value("rel", text, LINE)) == takes(lambda: is_line(text))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(100, 400, deadline=None)
 @given(st.from_regex(re.compile(MOMENT["pattern"], re.ASCII), fullmatch=True))
 def test_a_time_of_the_documents_form_is_a_time(text: str) -> None:
     assert moment("at", text.rstrip("\n")) is not None

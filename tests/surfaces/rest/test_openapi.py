@@ -22,7 +22,7 @@ from wellkept.operations.registry import OPERATIONS
 from wellkept.server.rest import Limits, create_app
 from wellkept.server.rest.narrowing import ANSWERS_FORMAT, RULES_FORMAT
 
-FEW, MANY = 3, 100
+FEW, MANY = 2, 100
 """Examples of each operation and mode: of every run, and of `make soak`."""
 RULES = (
     "defaults = false",

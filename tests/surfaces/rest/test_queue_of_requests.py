@@ -100,11 +100,11 @@ def test_one_request_puts_off_for_itself_alone(http: TestClient) -> None:
 def test_what_was_acknowledged_is_written_by_the_next_process(tmp_path: Path) -> None:
     """S0-45, I5: the answer is given once it survives a crash."""
     path = str(tmp_path / "b.db")
-    with wellkept.open(path, embedder="hashing") as first:
+    with wellkept.open(path, embedder="hashing", relation_model="none") as first:
         served = TestClient(create_app(first), base_url="http://127.0.0.1")
         served.post("/v1/memories", json=THESIS, headers=THINKING)
         first._ctx.storage.close()  # ended without a flush
-    with wellkept.open(path, embedder="hashing") as second:
+    with wellkept.open(path, embedder="hashing", relation_model="none") as second:
         assert [memory.title for memory in second.list()] == ["Funding"]
 
 

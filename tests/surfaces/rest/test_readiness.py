@@ -38,7 +38,7 @@ def test_a_store_that_says_nothing_is_not_ready_and_takes_one_thread_however_oft
             pass
         assert await readiness.trouble() == "" and len(asked) > 1  # and then it is asked anew
 
-    with wellkept.open(scratch(tmp_path), embedder="hashing") as store:
+    with wellkept.open(scratch(tmp_path), embedder="hashing", relation_model="none") as store:
         asyncio.run(probes(store))
 
 
@@ -58,5 +58,5 @@ def test_what_fails_is_told_to_all_who_ask_at_that_time_and_asked_anew_afterward
         together = await asyncio.gather(*(readiness.trouble() for _ in range(3)))
         return [*together, await readiness.trouble()]
 
-    with wellkept.open(scratch(tmp_path), embedder="hashing") as store:
+    with wellkept.open(scratch(tmp_path), embedder="hashing", relation_model="none") as store:
         assert asyncio.run(probes(store)) == ["StorageError"] * 3 + [""]

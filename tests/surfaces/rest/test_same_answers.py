@@ -21,10 +21,11 @@ from stores import LIGHT, desk
 from surfaces.serving.asking import Known, asked, learn, send
 from wellkept.operations.registry import OPERATIONS, Operation
 from wellkept.server.access import Tokens
-from wellkept.server.rest import create_app
+from wellkept.server.rest import Limits, create_app
 
 ROUTED = [row for row in OPERATIONS if row.route is not None]
 OURS, THEIRS = "acme/a", "birch/b"
+UNHURRIED = Limits(rate=None)
 NEIGHBOUR = ("remember",) * 8 + (
     "conflicts", "start_episode", "queue_remember", "plan", "execute", "journal"
 )  # fmt: skip
@@ -66,7 +67,9 @@ def furnished(folder: Path, first: str, stack: ExitStack) -> House:
         }
         for namespace in (OURS, THEIRS)
     }
-    http = stack.enter_context(TestClient(create_app(table.store, tokens=tokens), base_url="http://127.0.0.1"))
+    http = stack.enter_context(
+        TestClient(create_app(table.store, tokens=tokens, limits=UNHURRIED), base_url="http://127.0.0.1")
+    )
     they, rng = Known("bronze"), random.Random(1)
     for name in NEIGHBOUR:
         row = next(row for row in ROUTED if row.name == name)
@@ -78,10 +81,12 @@ def furnished(folder: Path, first: str, stack: ExitStack) -> House:
     return House(http, made[OURS], they)
 
 
-@pytest.fixture
-def houses(tmp_path: Path) -> Iterator[tuple[House, House]]:
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[House, House]]:
+    """For all tests in turn: the same is asked of both, so our namespace stays the same in both."""
+    folder = tmp_path_factory.mktemp("houses")
     with ExitStack() as stack:
-        yield furnished(tmp_path / "there", "a", stack), furnished(tmp_path / "nowhere", "b", stack)
+        yield furnished(folder / "there", "a", stack), furnished(folder / "nowhere", "b", stack)
 
 
 @pytest.mark.parametrize("row", ROUTED, ids=lambda row: row.name)

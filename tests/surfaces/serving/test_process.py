@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_a_server_says_where_it_listens_and_answers_there(tmp_path: Path) -> Non
     assert "token" in err  # but that nobody is asked for one is said
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
 def test_what_runs_is_finished_before_the_end(tmp_path: Path, number: signal.Signals) -> None:
     """SIGTERM and Ctrl-C: the request under way is answered, stored, and the exit code is 0."""
     db = place(tmp_path / "a.db")
@@ -97,7 +98,7 @@ def test_while_it_drains_it_serves_and_says_that_it_is_not_ready(tmp_path: Path)
         assert http.get("/readyz").status_code == 200
         server.signal(signal.SIGTERM)
         while (ready := http.get("/readyz")).status_code == 200:
-            pass
+            time.sleep(0.02)
         assert ready.status_code == 503
         assert http.get("/healthz").status_code == 200
         assert http.post("/v1/memories", json={"content": "Still here."}).status_code == 201
