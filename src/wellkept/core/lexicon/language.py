@@ -249,7 +249,7 @@ class Language:
         articles: Articles and possessives; `bare_articles`: those without a case, `cased_articles`: those with one.
         numerals, scale: Number words, and what multiplies them; `counting_one`: words for one that are no article.
         numeral_stems: Forms that a number word has inside of another (vent in ventotto).
-        number_joins: Words between the parts of a number: after `hundreds`, after `tens`, inside a `compound` word.
+        joins_hundreds, joins_tens, joins_parts: Words that join what follows hundreds and tens, and parts of one word.
         amounts: Phrases for an amount ("half an hour").
         part_numerals: Words for numbers that are not whole (anderthalb); `half_more`: phrases that add a half.
         units: Words for units; `times`: words for times of day, in minutes.
@@ -336,7 +336,9 @@ class Language:
     numerals: Counts = field(default_factory=dict)
     counting_one: Words = frozenset()
     numeral_stems: Counts = field(default_factory=dict)
-    number_joins: Forms = field(default_factory=dict)
+    joins_hundreds: Words = frozenset()
+    joins_tens: Words = frozenset()
+    joins_parts: Words = frozenset()
     part_numerals: Factors = field(default_factory=dict)
     half_more: Phrases = field(default_factory=dict)
     amounts: Amounts = field(default_factory=dict)

@@ -98,7 +98,7 @@ def number_in_words(words: Sequence[str], language: Language) -> Spoken | None:
 
 def _joins(amount: int, language: Language) -> frozenset[str]:
     """The words that may join this number with the next one: "and" after hundreds, "y" and "et" after tens."""
-    return language.number_joins.get("tens" if amount % 100 else "hundreds", frozenset())
+    return language.joins_tens if amount % 100 else language.joins_hundreds
 
 
 def _takes_rank(amount: int, rank: int) -> bool:
@@ -135,7 +135,7 @@ def _compound_number(word: str, code: str) -> int:
 def _parts(word: str, language: Language) -> list[str]:
     """The number words that a word consists of, tens before ones; none if it consists of other words too."""
     known = language.numerals.keys() | language.numeral_stems.keys() | language.scale.keys()
-    glue = language.number_joins.get("compound", frozenset())
+    glue = language.joins_parts
     longest = max(map(len, known))
     ways: list[list[str] | None] = [[], *[None] * len(word)]
     for end in range(2, len(word) + 1):
