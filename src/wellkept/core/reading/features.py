@@ -11,7 +11,7 @@ from wellkept.core.reading.tokens import Features, Token
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 
-_TOKEN = 600
+_TOKEN = 800
 """Bytes of a token, including its share of the clauses and sets that hold it."""
 
 
