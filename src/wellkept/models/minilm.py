@@ -42,7 +42,7 @@ ENGLISH, OTHER = "embedder.onnx", "multilingual-embedder.onnx"
 """Files of the networks."""
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
 OTHER_SHA256 = "f7732147c8e1eca5277e4ae891f918ce3e2125ac5fb60ada5d2cafbdb905a93a"
-CHATTER_SHA256 = "28a5583ef6edda2f69060f1bdc8ec178bdcdf9e429f6005f4f1a04e37cea4a4e"
+CHATTER_SHA256 = "25ab5bdba7492876589d9e2a12ec1bd0803578e8e78ce2f9dc24b22516a7c985"
 _ASKED = "query:"
 """The word that the second network has learnt to read before a text."""
 _BY_WORDS = HashingEmbedder()
