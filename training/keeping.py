@@ -43,8 +43,9 @@ OF_LETTERS = 1 / 1156
 """Penalty of the weights of letters, which are not standardised, over that of the others."""
 MOST_REJECTED, MOST_LOWERED = 0.005, 0.02
 """Largest share of writes worth keeping that may be rejected, and that may be stored with low importance."""
-LEAST_SURE = 0.7
-"""No text is rejected below; .53 kept the bound, and refused plain sentences about software in our own tests."""
+LEAST_SURE, LEAST_LOW = 0.7, 0.35
+"""No text is rejected, or stored with low importance, below. .53 kept the bound, and refused plain sentences about
+software in our own tests; at .2 a few likings had low importance."""
 ROUNDS, STEPS, ENOUGH = 10, 60, 0.003
 """Newton's rounds, steps of each, and the change of a weight that ends them."""
 RESAMPLED, SEED, DECIMALS = 1000, 1, 4
@@ -96,7 +97,7 @@ def main() -> None:
         facts = _facts(args.facts, args.cache)
         reject_at = max(reject_at, least_for_facts(head, facts, MOST_REJECTED))
         low_at = max(low_at, least_for_facts(head, facts, MOST_LOWERED))
-    head = replace(head, reject_at=max(LEAST_SURE, reject_at), low_at=low_at)
+    head = replace(head, reject_at=max(LEAST_SURE, reject_at), low_at=max(LEAST_LOW, low_at))
     print(f"reject at {head.reject_at}, low importance at {head.low_at}")
     for author in sorted(set(calibrate.author)):
         report(head, _of_author(calibrate, author), f"calibrate {author}")

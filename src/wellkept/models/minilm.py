@@ -42,7 +42,7 @@ ENGLISH, OTHER = "embedder.onnx", "multilingual-embedder.onnx"
 """Files of the networks."""
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
 OTHER_SHA256 = "f7732147c8e1eca5277e4ae891f918ce3e2125ac5fb60ada5d2cafbdb905a93a"
-CHATTER_SHA256 = "25ab5bdba7492876589d9e2a12ec1bd0803578e8e78ce2f9dc24b22516a7c985"
+CHATTER_SHA256 = "0243b7ec9e04bdaf71526d5effb3cc990eba236763ef44224aea67c2df233cd4"
 _ASKED = "query:"
 """The word that the second network has learnt to read before a text."""
 _BY_WORDS = HashingEmbedder()

@@ -230,8 +230,6 @@ class ClauseReader(ValueReader):
             self.negations.append((len(self.content), word))
         elif word in owner.weekdays:
             self._add_value(word, v.date_value(weekday=owner.weekdays[word]))
-        elif word in owner.months:
-            self._add_value(word, v.date_value(month=owner.months[word]))
         elif word in owner.relative_days:
             self._add_value(word, v.date_value(relative=owner.relative_days[word]))
         elif word in owner.times:
