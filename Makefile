@@ -32,10 +32,11 @@ OTHER_PYTHONS ?= 3.12 3.13 3.14
 # What `make test-postgres` repeats: what the backend has a say in beyond the conformance kit, which runs on it anyway. That
 # is the verbs that read, write, queue, move, mend and erase rows, what several hands do at once, hostile values and broken
 # rows, and a file of each surface. What decides before a row is written is the same on every backend.
-VERBS := $(addprefix tests/engine/test_, async_store.py conflicts.py deferred.py erase.py gate.py import_export.py journal.py \
-	judged_later.py links.py maintain.py mentions.py recall.py recall_hybrid.py recall_time.py repair.py upkeep.py work.py)
+VERBS := $(addprefix tests/engine/test_, async_store.py conflicts.py deferred.py erase.py facts_and_episodes.py gate.py \
+	import_export.py journal.py judged_later.py links.py maintain.py mentions.py recall.py recall_hybrid.py recall_time.py \
+	repair.py upkeep.py work.py)
 HANDS := tests/concurrency tests/engine/questions/test_raised.py tests/engine/questions/test_several_hands.py \
-	$(addprefix tests/faults/test_, bad_input.py consolidation_kill.py unreadable_rows.py) tests/properties/test_stories.py
+	$(addprefix tests/faults/test_, bad_input.py consolidation_kill.py model_outage.py unreadable_rows.py) tests/properties/test_stories.py
 SURFACES_TOO := $(addprefix tests/surfaces/, access/test_cli_token.py mcp/test_tools.py rest/test_queue_of_requests.py \
 	rest/test_rest.py serving/test_isolation.py serving/test_many_clients.py test_cli_commands.py test_cli_moving.py) \
 	tests/client/test_queue.py

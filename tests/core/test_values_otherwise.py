@@ -34,6 +34,11 @@ def _vetoes(a: str, b: str) -> bool:
         ("en", "four hundred and twenty thousand", 420_000, 5),
         ("en", "eleven hundred and fifty", 1150, 4),
         ("en", "one hundred and two hundred", 100, 2),
+        ("en", "one hundred and thousand", 100, 2),
+        ("fr", "dix et vingt", 10, 1),
+        ("es", "diez y cien", 10, 1),
+        ("pt", "dois e cem", 2, 1),
+        ("de", "hundert und tausend", 100, 1),
         ("en", "two thousand three thousand", 2000, 2),
         ("en", "two thousand and", 2000, 2),
         ("en", "twenty and thirty", 20, 1),
@@ -190,17 +195,8 @@ def test_a_degree_may_be_of_either_scale_and_a_version_may_leave_out_its_zero() 
         ),
         ("退款最迟第三个工作日到账。", "审核通过后3个工作日内退款到账。", "审核通过后5个工作日内退款到账。"),
         # Names of a letter and a number.
-        (
-            "The under-15s train on Mondays.",
-            "On Mondays there is training for the U15.",
-            "Mondays: training of the U13",
-        ),
-        ("Kestrels U-12: coach is Joanne", "Joanne trains the under-12s.", "Joanne trains the under-14s."),
-        ("Designers gather in R4.", "The design people meet in room 4.", "The design people meet in room 5."),
         ("Churn in the second quarter was high.", "Q2 had a high churn.", "In the third one it was high."),
         # Dates without a year, and days that share a month.
-        ("Das Haus ist vom 5. bis 12. Juli gebucht.", "Haus: Buchung 05.07.–12.07.", "Haus: Buchung 06.07.–13.07."),
-        ("Haus: Buchung 05.07.–12.07.", "Gebucht ist das Haus vom 5.7. bis zum 12.7.", "Gebucht: vom 5.8. bis 12.8."),
         (
             "Rechnung 17 ist fällig am 05.07.",
             "Am 5. Juli 2026 ist Rechnung 17 fällig.",
@@ -226,7 +222,6 @@ def test_a_degree_may_be_of_either_scale_and_a_version_may_leave_out_its_zero() 
             "Thursday call: 16:00, 30 min",
             "Thursday call: 17:00, 20 min",
         ),
-        ("La biblioteca cierra a las ocho.", "A las 20 h cierra la biblioteca.", "A las 21 h cierra la biblioteca."),
         (
             "Landing in Addis at 2140, flight 31.",
             "I land in Addis at 9:40 pm with flight 31.",
@@ -278,6 +273,11 @@ def test_a_value_written_otherwise_is_no_difference_and_another_value_is_one(tex
         ("The prod-12 box is down.", "The box that is down: pre-12"),
         ("Her iPhone-4s is broken.", "What is broken is her iPhone-4."),
         ("The oven is set to 195 °C.", "Somebody set the oven to 195 °F."),
+        ("We moved the build to db1 last week.", "Last week we moved the build to d1."),
+        ("The backup goes to s3.", "To server3 goes the backup."),
+        ("The budget is 1830.", "What the budget is: 18.30."),
+        ("Shipping costs 12.50.", "What shipping costs: 1250."),
+        ("Entre dix et vingt serveurs tournent.", "Les serveurs qui tournent : 200."),
     ],
 )
 def test_what_may_be_read_both_ways_explains_nothing_that_may_be_too(a: str, b: str) -> None:

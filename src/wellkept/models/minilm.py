@@ -115,13 +115,13 @@ class MiniLmEmbedder:
             ModelUnavailable: The network for English cannot be loaded, or a network fails to run.
             PartUnavailable: The network for other languages, which some texts need, cannot be loaded.
         """
-        cuts = [self._cut(text) for text in texts]
-        places = [place for place, cut in enumerate(cuts) if cut.network == OTHER and cut.windows]
+        places = [place for place, text in enumerate(texts) if not is_english(text)]
         try:
             if places:
                 self._loaded(OTHER)
         except ModelUnavailable as error:
             raise PartUnavailable(error, places) from error
+        cuts = [self._cut(text) for text in texts]
         vectors: dict[tuple[str, Window], NDArray[np.float64]] = {}
         for network in (ENGLISH, OTHER):
             windows = dict.fromkeys(window for cut in cuts if cut.network == network for window in cut.windows)
@@ -155,14 +155,13 @@ class MiniLmEmbedder:
         return _Cut(OTHER, windows, spelled=not windows or _is_strange(text))
 
     def _loaded(self, network: str) -> Callable[[Sequence[Window]], NDArray[np.float64]]:
-        with _LOADING:
+        with _LOADING if network == ENGLISH else _LOADING_OTHER:
             return _load(self._folder, network, owner()).run
 
 
 def _is_strange(text: str) -> bool:
     """Whether most letters belong to a script in which no similarity was measured."""
-    letters = sum(map(str.isalpha, text))
-    return letters - len(multilingual.LEARNT_LETTERS.findall(text)) > letters * UNREADABLE_SHARE
+    return multilingual.strange_share(text) > UNREADABLE_SHARE
 
 
 def _averaged(text: str, cut: _Cut, vectors: Mapping[tuple[str, Window], NDArray[np.float64]]) -> Embedded:
@@ -184,7 +183,8 @@ def _chatter() -> ChatterHead:
     return ChatterHead.of(json.loads(blob))
 
 
-_LOADING = LoadingLock()
+_LOADING, _LOADING_OTHER = LoadingLock(), LoadingLock()
+"""Of each network; English does not wait for the other one."""
 
 
 class _Network:

@@ -7,6 +7,7 @@ single precision, so they are the same on every processor. Where the files come 
 from __future__ import annotations
 
 import json
+import unicodedata
 from functools import lru_cache
 from pathlib import Path
 
@@ -87,6 +88,18 @@ def decoded(rows: NDArray[np.uint8]) -> NDArray[np.float32]:
     bits = blocks[..., 2:]
     numbers = np.concatenate((bits & 15, bits >> 4), axis=-1).astype(np.float32) - _MIDDLE
     return np.asarray((numbers * scales).reshape(*rows.shape[:-1], -1))
+
+
+def strange_share(text: str) -> float:
+    """The share of letters in scripts without training material, 0 to 1.
+
+    Example:
+        >>> strange_share("Tee um vier"), strange_share("ชา")
+        (0.0, 1.0)
+    """
+    folded = unicodedata.normalize("NFKC", text)  # as the pieces are: Korean may be written in single letters
+    letters = sum(map(str.isalpha, folded))
+    return max(0, letters - len(LEARNT_LETTERS.findall(folded))) / letters if letters else 0.0
 
 
 @lru_cache(maxsize=2)

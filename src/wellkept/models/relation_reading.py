@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from wellkept.core.judging.list_head import ReadTwice
 from wellkept.core.reading.language_detection import is_english
 from wellkept.errors import ModelUnavailable
-from wellkept.models.multilingual import LEARNT_LETTERS, vectors_of
+from wellkept.models.multilingual import strange_share, vectors_of
 from wellkept.models.onnx import first_output
 from wellkept.models.port import PartUnavailable
 from wellkept.models.tokenizer.lists import LONGEST_PAIR, ListReader, ListRow, fed, in_rows
@@ -82,11 +81,7 @@ class Network:
         return read if read.unknown <= self.unreadable and self._has_learnt(text) else None
 
     def _has_learnt(self, text: str) -> bool:
-        if self.shared is None:
-            return True
-        folded = unicodedata.normalize("NFKC", text)  # as the pieces are: Korean may be written in single letters
-        letters = sum(map(str.isalpha, folded))
-        return letters - len(LEARNT_LETTERS.findall(folded)) <= self.unreadable * letters
+        return self.shared is None or strange_share(text) <= self.unreadable
 
     def _alone(self, first: Read, second: Read) -> Logits:
         """The logits of how the second text relates to the first one, read in the place of the new text."""

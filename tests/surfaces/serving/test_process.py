@@ -57,7 +57,7 @@ def test_a_server_says_where_it_listens_and_answers_there(tmp_path: Path) -> Non
     assert "token" in err  # but that nobody is asked for one is said
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_what_runs_is_finished_before_the_end(tmp_path: Path, number: signal.Signals) -> None:
     """SIGTERM and Ctrl-C: the request under way is answered, stored, and the exit code is 0."""
     db = place(tmp_path / "a.db")

@@ -129,7 +129,7 @@ def _embedder(settings: Settings) -> Iterator[Finding]:
 
     started = time.perf_counter()
     embedder = configured_embedder(settings)
-    [answer] = embedder.embed(["Is anybody there?"])
+    answer, _ = embedder.embed(["Is anybody there?", "Ist jemand zu Hause?"])
     took = (time.perf_counter() - started) * 1000
     facts = f"{embedder.id}, {embedder.dim} dimensions, loaded and answered in {took:.0f} ms"
     if answer.vector is None:

@@ -35,7 +35,6 @@ _GROUPS: tuple[tuple[DifferenceKind, tuple[ValueKind, ...]], ...] = (
     ("time", ("time",)),
 )
 """Kinds of values that are compared with each other, by the kind of the difference."""
-_MOMENTS: tuple[ValueKind, ...] = ("date", "time")
 _DAYS = 40
 """Most dates of a text that are compared with a day that may be one of them."""
 _READ = 200
@@ -66,8 +65,8 @@ def value_veto(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
 
 def _is_among(value: Value, group: Sequence[ValueKind]) -> bool:
     """Whether a value is of one of these kinds; the 2 of "2 to 6 April" is a date too."""
-    day = _only("date", value)
-    return value.kind in group or ("date" in group and day is not None and day.parts[1] is not None)
+    days = [meaning for meaning in value.also if meaning.kind == "date"] if "date" in group else []
+    return value.kind in group or (len(days) == 1 and days[0].parts[1] is not None)
 
 
 def _has_ordinal(tokens: Sequence[Token]) -> bool:
@@ -108,7 +107,7 @@ def unmatched_values(a: Features, b: Features) -> tuple[list[Token], list[Token]
 def _unexplained(own: Sequence[Token], others: Sequence[Token], other: Features) -> list[Token]:
     """Values that mean none of the values that only the other text has.
 
-    Of two values one may be taken in another way; both only if one of them means just one day or time.
+    Of two values only one may be taken in another way.
     """
     told = [token.value for token in others if token.value]
     keys = {bare_identifier(value.key) for value in told}
@@ -116,7 +115,6 @@ def _unexplained(own: Sequence[Token], others: Sequence[Token], other: Features)
     also = {bare_identifier(meaning.key) for meaning in meanings}
     days = [value for value in told if value.kind == "date"][:_DAYS]
     may_be_days = [meaning for meaning in meanings if meaning.kind == "date"][:_DAYS]
-    sure = {only.key for value in told for kind in _MOMENTS if (only := _only(kind, value))}
     found = []
     for token in own:
         value = token.value
@@ -126,21 +124,12 @@ def _unexplained(own: Sequence[Token], others: Sequence[Token], other: Features)
             or any(bare_identifier(m.key) in keys for m in value.also)
         ):
             continue
-        single = [only.key for kind in _MOMENTS if (only := _only(kind, value))]
-        if any(key in also for key in single) or any(m.key in sure for m in value.also):
-            continue
         if any(m.kind == "date" and any(same_value(m, day) for day in days) for m in value.also):
             continue
         if value.kind == "date" and any(same_value(value, day) for day in may_be_days):
             continue
         found.append(token)
     return found
-
-
-def _only(kind: ValueKind, value: Value) -> Value | None:
-    """The other meaning of this kind, if a value has just one."""
-    found = [meaning for meaning in value.also if meaning.kind == kind]
-    return found[0] if len(found) == 1 else None
 
 
 def _added_values(own: Features, other: Features) -> list[Token]:

@@ -122,15 +122,17 @@ def _is_english(text: str) -> bool:
     weights, bias = _of_english()
     _, owners = _owners("vocabulary")
     counts = Counter(code for word in words for code in owners.get(word.lower(), ()))
-    spoken = counts.pop("en", 0) > max(counts.values(), default=0)
+    english = next(code for code, language in lexicon().languages.items() if language.grammar.wordnet)
+    spoken = counts.pop(english, 0) > max(counts.values(), default=0)
     return weights.sum(letters_of(head)) + bias + (_SPOKEN if spoken else 0.0) > 0
 
 
 @lru_cache(maxsize=1)
 def _of_english() -> tuple[LetterWeights, float]:
     """Weights of groups of letters for the log-odds that a text is English, and their constant term."""
-    table = raw_table("english")
-    return LetterWeights.of(table["letters"], table["step"]), table["bias"]
+    table = dict(raw_table("english"))
+    bias = table.pop("bias")
+    return LetterWeights.of(**table), bias
 
 
 @remembered(4 * MIB)

@@ -18,6 +18,8 @@ from wellkept.core.reading.tokens import Clause, Token
 from wellkept.core.reading.values import Value
 
 _HALF = Decimal("0.5")
+_ISO = 3
+"""Letters of the code of a currency; its name before a number may mean something else ("Euro 2024")."""
 
 
 class ClauseBuilder:
@@ -278,12 +280,13 @@ class ValueReader(ClauseBuilder):
         return unit
 
     def _take_currency_before(self, start: int) -> str | None:
-        """Takes back the name of a currency right before a number ("EUR 200")."""
+        """Takes back the code of a currency right before a number ("EUR 200")."""
         last = self.tokens[-1] if self.tokens else None
         if (
             last is None
             or not last.content
             or last.value is not None
+            or not (last.text.isupper() and len(last.text) == _ISO)
             or self.text[start - len(last.text) - 1 : start] != f"{last.text} "
         ):
             return None

@@ -230,7 +230,7 @@ class Judging:
         vectors, opinions = self._models.vectors, self._models.opinions
         is_unread = evidence.outage or not opinions.available
         if self._stored is None and item.policy.on_error == "raise":
-            for failure in (vectors.failure, opinions.failure if is_unread else None):
+            for failure in (vectors.outage_of(item.text), opinions.failure if is_unread else None):
                 if failure is not None:
                     raise failure
 

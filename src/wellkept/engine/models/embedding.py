@@ -66,6 +66,8 @@ class Embeddings:
         self._embedder = embedder
         self._on_failure = on_failure
         self._known: dict[str, Embedded] = {}
+        self._unread: set[str] = set()
+        self._is_down = False
         self.failure: ModelError | None = None
 
     @property
@@ -78,18 +80,18 @@ class Embeddings:
 
     def fetch(self, texts: Iterable[str]) -> None:
         """Embed the unknown texts in one batch. An outage is stored in `failure`, not raised."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if not missing or self.failure is not None:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._known and text not in self._unread]
+        if not missing or self._is_down:
             return
         try:
             made = usable(fail_open.embed(self._embedder, missing), len(missing), self._embedder)
-        except PartUnavailable as error:
-            self.fetch(text for place, text in enumerate(missing) if place not in error.places)
-            self.failure = error.error
-            return
         except ModelError as error:
-            self.failure = error
+            self.failure = error.error if isinstance(error, PartUnavailable) else error
+            unread = error.places.intersection(range(len(missing))) if isinstance(error, PartUnavailable) else ()
+            self._unread.update(missing[place] for place in unread)
+            self._is_down = not unread
             log.warning("%s: %s", self._on_failure, error)
+            self.fetch(missing)
             return
         self._known.update(zip(missing, made, strict=True))
 
@@ -104,9 +106,13 @@ class Embeddings:
             UnansweredError: The text was not embedded yet.
         """
         found = self._known.get(text)
-        if found is None and self.failure is None:
+        if found is None and text not in self._unread and not self._is_down:
             raise UnansweredError(self.fetch, (text,))
         return found
+
+    def outage_of(self, text: str) -> ModelError | None:
+        """Why a text has no vector; None if the embedder was not asked about it, or answered."""
+        return self.failure if self._is_down or text in self._unread else None
 
     def degraded(self, text: str) -> tuple[Degradation, ...]:
         """What is degraded for this text: an outage, an unreadable text, a fallback embedder."""

@@ -86,10 +86,10 @@ def number_in_words(words: Sequence[str], language: Language) -> Spoken | None:
             continue
         if found and _takes_rank(told.amount, language.ordinals.get(word, 0)):
             return Spoken(told.amount + language.ordinals[word], at + 1, is_rank=True)
-        longer = _with_word(told, word, language)
+        longer = _with_word(told, word, language, joined=joined)
         if longer is None:
             # "one hundred and two hundred" are two numbers, and no 102.
-            split = len(found) > 1 and word in language.scale and words[at - 1] not in language.scale
+            split = not joined and len(found) > 1 and word in language.scale and words[at - 1] not in language.scale
             return found[-2] if split else found[-1] if found else None
         told, joined = longer, False
         found.append(Spoken(told.amount, at + 1))
@@ -105,9 +105,10 @@ def _takes_rank(amount: int, rank: int) -> bool:
     return 0 < rank < 10 and amount % 100 >= 20 and amount % 10 == 0
 
 
-def _with_word(told: _Sum, word: str, language: Language) -> _Sum | None:
+def _with_word(told: _Sum, word: str, language: Language, *, joined: bool) -> _Sum | None:
     number = language.numerals.get(word) or compound_number(word, language)
-    return _with_number(told, number, language.scale.get(word), language)
+    # "Ten and a hundred" are two numbers: what is joined is added, and multiplies nothing.
+    return _with_number(told, number, None if joined else language.scale.get(word), language)
 
 
 def _with_number(told: _Sum, number: int, scale: Decimal | None, language: Language) -> _Sum | None:

@@ -1,6 +1,6 @@
 """What else the values and words of a text may mean.
 
-"The second leg" is leg 2, "at seven" is 7:00, 05.07 may be 5 July, U15 are the under-15s, "Sat" may be Saturday. Such a
+"The second leg" is leg 2, "at seven" is 7:00, 05.07 may be 5 July, the U15s are U15, "Sat" may be Saturday. Such a
 meaning never makes two texts differ, and none makes them agree by itself: it only explains a value of the other text
 that would otherwise stand alone.
 """
@@ -23,7 +23,7 @@ _STROKE = re.compile(r"(\d{1,2})[/-](\d{1,2})")
 _PADDED = re.compile(r"\d\d")
 _NAMED = re.compile(r"i:([a-z]{1,24})-?(\d{1,6})(s?)")
 _PLURAL_FROM = 10
-"""Least number that has a plural: "the under-15s", "the U12s", not the 4s of a telephone."""
+"""Least number that has a plural: "the U12s", not the 4s of a telephone."""
 _WITHIN = 4
 """Most tokens between a day and the month that it shares ("5 to 12 July")."""
 
@@ -50,7 +50,6 @@ def _meanings(tokens: Sequence[Token], at: int, token: Token, value: Value, lang
             yield v.number_value(value.amount, None)
             yield from (v.version_value(str(value.amount)), v.identifier_value(f"#{value.amount}"))
             yield from _day(value.amount)
-            yield from _of_letter(tokens[at + 1 : at + 2], str(value.amount))
         case "number" if not value.dimension:
             yield from _of_number(tokens, at, token, value, language)
         case "number" if value.dimension == "time":
@@ -58,14 +57,13 @@ def _meanings(tokens: Sequence[Token], at: int, token: Token, value: Value, lang
         case "version":
             yield from _of_points(value.key[2:], language)
         case "identifier":
-            yield from _of_identifier(tokens, at, value)
+            yield from _of_identifier(value)
         case _:
             pass
 
 
 def _of_number(tokens: Sequence[Token], at: int, token: Token, value: Value, language: Language) -> Iterator[Value]:
     if value.amount == value.amount.to_integral_value():
-        yield from _of_letter(tokens[at - 1 : at] if at else (), v.plain_number(value.amount))
         yield from _hour(tokens, at, value.amount, language)
         yield from _day_of_shared_month(tokens, at, value.amount)
     yield from _of_strokes(token.text)
@@ -74,16 +72,14 @@ def _of_number(tokens: Sequence[Token], at: int, token: Token, value: Value, lan
     yield from _of_points(token.text, language)
 
 
-def _of_identifier(tokens: Sequence[Token], at: int, value: Value) -> Iterator[Value]:
+def _of_identifier(value: Value) -> Iterator[Value]:
     yield from _of_strokes(value.key[2:])
     if value.key.startswith("i:#") and value.key[3:].isdecimal():
-        yield from _of_letter(tokens[at - 1 : at] if at else (), value.key[3:])
         yield v.number_value(Decimal(value.key[3:]), None)
     if named := _NAMED.fullmatch(value.key):
         letters, digits, plural = named.groups()
         ends = ("", "s") if int(digits) >= _PLURAL_FROM else (plural,)
-        for name in dict.fromkeys((letters, letters[0])):
-            yield from (v.identifier_value(f"{name}{digits}{end}") for end in ends)
+        yield from (v.identifier_value(f"{letters}{digits}{end}") for end in ends)
 
 
 def _of_points(text: str, language: Language) -> Iterator[Value]:
@@ -102,13 +98,6 @@ def _of_strokes(text: str) -> Iterator[Value]:
         first, second = map(int, date.groups())
         yield from _dates(first, second)
         yield from _dates(second, first) if first != second else ()
-
-
-def _of_letter(words: Sequence[Token], digits: str) -> Iterator[Value]:
-    """R4 for "room 4": the first letter of the word beside a number."""
-    for word in words:
-        if word.value is None and word.content and word.lower[0].isalpha() and not word.char:
-            yield v.identifier_value(word.lower[0] + digits)
 
 
 def _hour(tokens: Sequence[Token], at: int, hour: Decimal, language: Language) -> Iterator[Value]:
