@@ -144,3 +144,23 @@ def test_a_processor_with_fewer_instructions_gives_the_same_digits(processor: st
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-2000:]
     assert json.loads(run.stdout) == json.loads(json.dumps(answers(step)))
+
+
+def test_the_pages_of_the_weights_name_the_hashes_that_are_checked() -> None:
+    """Provenance: who reads a page can compare the file."""
+    known = {
+        minilm.WEIGHTS_SHA256,
+        minilm.OTHER_SHA256,
+        multilingual.PIECES_SHA256,
+        multilingual.VECTORS_SHA256,
+        relation.WEIGHTS_SHA256,
+        relation.MULTILINGUAL_SHA256,
+        relation.CARD_SHA256,
+    }
+    rows = [
+        line
+        for name in ("EMBEDDER.md", "RELATION.md")
+        for line in (PACKAGED / name).read_text("utf-8").splitlines()
+        if line.startswith("| `")
+    ]
+    assert {line.rsplit("`", 2)[1] for line in rows} == known

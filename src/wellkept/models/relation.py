@@ -76,7 +76,7 @@ class PackagedRelationModel:
         _checked(self._folder or _packaged())
 
     def find(self) -> None:
-        """Check that the package and the files are there; the weights, 64 MB, are not read.
+        """Check that the package and the files are there; the weights, 54 MB, are not read.
 
         Raises:
             ModelUnavailable: A package or file is missing, or the settings are damaged.
