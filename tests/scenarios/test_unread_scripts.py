@@ -1,4 +1,4 @@
-"""Texts in scripts that the packaged embedder cannot read: the gate compares them, recall goes by their words."""
+"""Texts in scripts that the packaged embedder has not learnt, or cannot read: the gate compares them and says so."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ RAIN, FRONTEND = "今天下雨，路上很堵。", "李雷负责前端开发工�
 BACKUP, RETOLD = "每周五下午备份数据库。", "数据库在每个星期五的下午做备份。"
 PORT, MOVED = "服务器监听端口8080。", "服务器监听端口9090。"
 SUGAR, UNSWEETENED = "ฉันชอบกาแฟใส่น้ำตาล", "ฉันชอบกาแฟไม่ใส่น้ำตาล"
+FATHER, FATHERS = "𐌰𐍄𐍄𐌰 𐌿𐌽𐍃𐌰𐍂 𐌸𐌿 𐌹𐌽 𐌷𐌹𐌼𐌹𐌽𐌰𐌼", "𐌰𐍄𐍄𐌰 𐌿𐌽𐍃𐌰𐍂 𐌸𐌿 𐌹𐌽 𐌷𐌹𐌼𐌹𐌽𐌰𐌼 𐍅𐌴𐌹𐌷𐌽𐌰𐌹"
+"""Gothic, of which no vocabulary has a letter."""
 
 
 @pytest.fixture(params=BACKENDS)
@@ -36,23 +38,22 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStor
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "outcome", "rule"),
+    ("old", "new", "outcome", "rule", "degraded"),
     [
-        (BACKUP, RETOLD, "restated", "restates"),
-        (PORT, MOVED, "created", "conflict_warn"),
-        (SUGAR, UNSWEETENED, "created", "near_but_different"),
-        (BACKUP, PORT, "created", "nothing_like_it"),
+        (BACKUP, RETOLD, "restated", "told_again", ()),
+        (PORT, MOVED, "created", "conflict_warn", ()),
+        (BACKUP, PORT, "created", "nothing_like_it", ()),
+        (SUGAR, UNSWEETENED, "created", "near_but_different", ("lexical", "language")),
+        (FATHER, FATHERS, "created", "near_but_different", ("lexical", "language")),
     ],
-    ids=["a restatement in Chinese", "another number in Chinese", "a negation in Thai", "another fact"],
+    ids=["a restatement", "another number", "another fact", "a negation in Thai", "an addition in Gothic"],
 )
-def test_a_text_that_the_embedder_cannot_read_is_compared_with_what_shares_its_letters(
-    store: MemoryStore, old: str, new: str, outcome: str, rule: str
+def test_a_text_in_any_script_is_compared_with_what_is_near(
+    store: MemoryStore, old: str, new: str, outcome: str, rule: str, degraded: tuple[str, ...]
 ) -> None:
-    assert all(made.by_words for made in MiniLmEmbedder().embed([old, new]))
     store.remember(old)
     result = store.remember(new)
-    assert (result.outcome, result.reasons[0].rule) == (outcome, rule)
-    assert "lexical" in result.degraded
+    assert (result.outcome, result.reasons[0].rule, result.degraded) == (outcome, rule, degraded)
     assert store.replay(Policy()).differences == ()
 
 
@@ -64,8 +65,8 @@ def test_such_a_text_is_never_taken_for_chatter(store: MemoryStore) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("李雷负责前端开发工作，韩梅梅负责测试。", "李雷负责前端开发工作，韩梅梅负责测试，王芳负责设计。"),
-        ("Поезд уходит в восемь часов утра", "Поезд утром уходит в восемь часов"),
+        (FATHER, FATHERS),
+        (SUGAR, "ฉันชอบกาแฟใส่น้ำตาลทุกเช้า"),
     ],
     ids=["a vector of letters", "a script that is only spelled"],
 )
@@ -89,10 +90,10 @@ def fails(*_: object) -> None:
 
 
 def test_a_question_in_such_a_script_is_answered_by_words_alone(store: MemoryStore) -> None:
-    store.remember(BACKUP)
-    hits = store.recall("什么时候备份数据库？", explain=True)
-    assert hits[0].memory.content == BACKUP
-    assert all(hit.score == pytest.approx(0.0) or hit.memory.content == BACKUP for hit in hits)
+    store.remember(FATHER)
+    hits = store.recall("𐌿𐌽𐍃𐌰𐍂", explain=True)
+    assert [hit.memory.content for hit in hits] == [FATHER]
+    assert not list(store.recall("𐍅𐌴𐌹𐌷𐌽𐌰𐌹"))
 
 
 def test_the_marks_of_a_stored_vector_are_those_of_its_text() -> None:
