@@ -87,7 +87,7 @@ def test_the_wheel_carries_licence_and_notice_and_names_both(wheel: Path) -> Non
 def test_the_notice_names_each_file_that_others_had_a_part_in() -> None:
     notice = (ROOT / "NOTICE").read_text("utf-8")
     models, core = ROOT / "src/wellkept/models", ROOT / "src/wellkept/core"
-    binary = [*models.rglob("*.gz"), *models.rglob("*.onnx"), *core.rglob("*.gz")]
+    binary = [*models.rglob("*.gz"), *models.rglob("*.onnx"), *models.rglob("*.bin"), *core.rglob("*.gz")]
     assert binary
     for path in binary:
         assert path.relative_to(ROOT).as_posix() in notice
