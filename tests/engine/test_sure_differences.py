@@ -19,7 +19,6 @@ PAIRS = [
     ("Run tests with pytest.", "Run tests with unittest"),
     ("Use npm", "Use yarn"),
     ("Use bash", "Use fish"),
-    ("indent: tabs", "indent: spaces"),
     ("Host: Berlin", "Host: Oslo"),
     ("Use mypy for types", "Use pyright for types"),
     ("Deploy with Terraform", "Deploy with Pulumi"),

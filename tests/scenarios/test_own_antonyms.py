@@ -28,7 +28,7 @@ TOLD = (
     ("The patient relapsed in May.", "The patient remitted in May."),
     ("The dog Rex is SPAYED.", "The dog Rex is intact."),
     ("Los mercados son alcistas.", "Los mercados son bajistas."),
-    ("Der Damm ist dicht.", "Der Damm ist durchlässig."),
+    ("Der Damm im Tal ist dicht.", "Der Damm im Tal ist durchlässig."),
     ("Прогноз по золоту бычий.", "Прогноз по золоту медвежий."),
     ("金の見通しは強気です。", "金の見通しは弱気です。"),
     ("铜价下半年上行。", "铜价下半年下行。"),
