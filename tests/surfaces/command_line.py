@@ -37,7 +37,8 @@ class Cli:
     def __call__(self, *arguments: str, stdin: str | bytes | None = None, code: int = 0) -> Result:
         """Run a command and expect an exit code."""
         options = ["--db", str(self.db), "--embedder", self.embedder]
-        plain = {"WELLKEPT_RELATION_MODEL": "none"} if self.embedder == "hashing" else {}
+        only_letters = self.embedder == "hashing" and "minilm" not in arguments
+        plain = {"WELLKEPT_RELATION_MODEL": "none"} if only_letters else {}
         result = CliRunner(env=plain).invoke(app, [*options, *arguments], input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
