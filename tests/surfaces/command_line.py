@@ -37,7 +37,7 @@ class Cli:
     def __call__(self, *arguments: str, stdin: str | bytes | None = None, code: int = 0) -> Result:
         """Run a command and expect an exit code."""
         options = ["--db", str(self.db), "--embedder", self.embedder]
-        only_letters = self.embedder == "hashing" and "minilm" not in arguments
+        only_letters = self.embedder == "hashing" and not {"minilm", "doctor"} & set(arguments)
         plain = {"WELLKEPT_RELATION_MODEL": "none"} if only_letters else {}
         result = CliRunner(env=plain).invoke(app, [*options, *arguments], input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
