@@ -20,6 +20,7 @@ PAIRS = [
     ("Use npm", "Use yarn"),
     ("Use bash", "Use fish"),
     ("Host: Berlin", "Host: Oslo"),
+    ("indent: tabs", "indent: spaces"),
     ("Use mypy for types", "Use pyright for types"),
     ("Deploy with Terraform", "Deploy with Pulumi"),
     ("Build the image with docker", "Build the image with podman"),

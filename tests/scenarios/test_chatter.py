@@ -147,6 +147,8 @@ REFUSED, FILLER = ("rejected", "chatter"), ("rejected", "junk")
         ("四点喝茶。", KEPT),
         ("爱丽丝负责账单。", KEPT),
         ("The key is under the mat", KEPT),
+        ("indent: tabs", KEPT),
+        ("缩进：制表符", KEPT),
         ("Soy vegano", KEPT),
         ("Ich mag Tee", KEPT),
         ("お茶が好きです", KEPT),

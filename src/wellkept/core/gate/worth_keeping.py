@@ -27,6 +27,8 @@ LONGEST_CHATTER = 80
 """Characters; a longer text says something."""
 _CODE = frozenset({"url", "mail", "ip", "version", "flag", "path", "special", "dotted", "mixed"})
 """Tokens of the lexer that no small talk contains: `app.config`, `src/a/b.py`, `max_size`, `v2`, `utf8`, `C++`."""
+_SETTING = re.compile(r"\w[\w-]*[:\uff1a] ?\S+(?: \S+)?")
+"""A name with its value, as in "indent: tabs"."""
 _CODE_SIGNS = re.compile(r"`|[a-z][A-Z]|\w\(\)|\w=\w|\w::\w|->")
 """Other signs of code: quotes of code, camelCase, calls, assignments, paths of names, arrows."""
 _TERM = re.compile(r"[A-Za-z]{3}")
@@ -105,7 +107,7 @@ def is_plain(new: NewMemory, policy: KindPolicy) -> bool:
 
 
 def is_small_talk(text: str) -> bool:
-    """Whether a text may be small talk: it is short, links to no memory, names no speaker and contains no code.
+    """Whether a text may be small talk: it is short, links to no memory, names no speaker, and is no setting or code.
 
     A word in Latin letters counts as code in a text of another script.
 
@@ -115,7 +117,7 @@ def is_small_talk(text: str) -> bool:
     """
     if len(text) > LONGEST_CHATTER or "[[" in text or speaker(text):
         return False
-    if _CODE_SIGNS.search(text) or _TERM.search(text) and _NOT_LATIN.search(text):
+    if _SETTING.fullmatch(text.strip()) or _CODE_SIGNS.search(text) or _TERM.search(text) and _NOT_LATIN.search(text):
         return False
     return all(found.lastgroup not in _CODE for found in token_pattern().finditer(prepared(text)))
 
