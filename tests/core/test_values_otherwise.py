@@ -223,6 +223,11 @@ def test_a_degree_may_be_of_either_scale_and_a_version_may_leave_out_its_zero() 
             "Thursday call: 17:00, 20 min",
         ),
         (
+            "The office opens at nine on Mondays in Berlin.",
+            "The office in Berlin opens on Mondays at nine o'clock.",
+            "The office in Berlin opens at ten on Mondays.",
+        ),
+        (
             "Landing in Addis at 2140, flight 31.",
             "I land in Addis at 9:40 pm with flight 31.",
             "Landing in Addis with flight 32.",

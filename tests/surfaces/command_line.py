@@ -12,6 +12,9 @@ from typer.testing import CliRunner, Result
 from stores import Place, place
 from wellkept.cli.app import app
 
+_ASK_THE_MODEL = {"minilm", "doctor", "--policy"}
+"""Arguments of commands that are about the relation model, or may be: with the fast embedder the others run without it."""
+
 
 @dataclass(frozen=True)
 class Cli:
@@ -37,7 +40,7 @@ class Cli:
     def __call__(self, *arguments: str, stdin: str | bytes | None = None, code: int = 0) -> Result:
         """Run a command and expect an exit code."""
         options = ["--db", str(self.db), "--embedder", self.embedder]
-        only_letters = self.embedder == "hashing" and not {"minilm", "doctor"} & set(arguments)
+        only_letters = self.embedder == "hashing" and not _ASK_THE_MODEL & set(arguments)
         plain = {"WELLKEPT_RELATION_MODEL": "none"} if only_letters else {}
         result = CliRunner(env=plain).invoke(app, [*options, *arguments], input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):

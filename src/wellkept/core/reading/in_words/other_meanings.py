@@ -103,6 +103,8 @@ def _of_strokes(text: str) -> Iterator[Value]:
 def _hour(tokens: Sequence[Token], at: int, hour: Decimal, language: Language) -> Iterator[Value]:
     """The full hour of "at seven", before and after noon."""
     if at and tokens[at - 1].lower in language.clock_prepositions and hour == hour.to_integral_value() and hour <= 24:
+        if 1 <= hour <= 12:
+            yield v.spoken_time(int(hour) * 60)
         for half in ("", "p") if hour <= 12 else ("",):
             yield from filter(None, (v.time_value(int(hour), 0, half),))
 
