@@ -13,7 +13,7 @@ from stores import Place, place
 from wellkept.cli.app import app
 
 _ASK_THE_MODEL = {"minilm", "doctor", "--policy"}
-"""Arguments of commands that are about the relation model, or may be: with the fast embedder the others run without it."""
+"""Arguments of commands that may ask the relation model; with the fast embedder, the others run without it."""
 
 
 @dataclass(frozen=True)
