@@ -300,7 +300,7 @@ def scores_of(head: ChatterHead, lines: Lines) -> Numbers:
     """The probability of each line, as the product computes it; 0 where the product does not ask."""
     return np.array(
         [
-            head.probability(text, lines.vectors[at]) if is_small_talk(text) else 0.0
+            head.read(text, lines.vectors[at]).probability if is_small_talk(text) else 0.0
             for at, text in enumerate(lines.texts)
         ]
     )

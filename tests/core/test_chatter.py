@@ -83,9 +83,24 @@ def test_the_head_does_not_speak_of_what_somebody_means_to_keep_or_of_events(fie
         assert not {"chatter", "low_importance"}.intersection(rules)
 
 
-def test_a_question_is_kept_and_weighs_little():
+@pytest.mark.parametrize(
+    ("probability", "expected"),
+    [
+        (0.9499, ("created", ["nothing_like_it", "low_importance"], LOW_IMPORTANCE)),
+        (0.95, ("rejected", ["chatter"], None)),
+    ],
+)
+def test_a_question_is_rejected_only_when_the_head_is_very_sure(probability, expected):
     """It may be something to look into."""
-    assert decided(SURE, "off to lunch?") == ("created", ["nothing_like_it", "low_importance"], LOW_IMPORTANCE)
+    assert decided(replace(SURE, probability=probability), "off to lunch?") == expected
+
+
+def test_the_question_mark_says_nothing_of_the_worth_of_a_text():
+    head = ChatterHead((0.0,), (0.1,) * len(facts_of("a")), LetterWeights([1] * BUCKETS, 0.01), 0.0, 0.9, 0.6)
+    vector = np.zeros(1, dtype=np.float32)
+    assert head.probability("off to lunch?", vector) != head.probability("off to lunch", vector)
+    for text in ("off to lunch?", 'off to lunch?"', "off to lunch\uff1f", "off to lunch ?!"):
+        assert head.read(text, vector) == head.read("off to lunch", vector)
 
 
 def test_a_policy_without_the_content_filter_stores_everything():

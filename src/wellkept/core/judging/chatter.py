@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import exp, fsum, log1p
 from typing import Any, Self
 
+from wellkept.core.reading.chat_turns import unasked
 from wellkept.core.text.letter_groups import LetterWeights, letters_of
 from wellkept.types import Vector
 
@@ -70,8 +71,8 @@ class ChatterHead:
         )
 
     def read(self, text: str, vector: Vector) -> Chatter:
-        """The opinion on a text with this sentence vector."""
-        return Chatter(self.probability(text, vector), self.reject_at, self.low_at)
+        """The opinion on a text with this sentence vector; of a question, what it says without its mark."""
+        return Chatter(self.probability(unasked(text), vector), self.reject_at, self.low_at)
 
     def probability(self, text: str, vector: Vector) -> float:
         """The probability that the text says nothing worth keeping, 0 to 1.

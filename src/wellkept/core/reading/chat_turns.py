@@ -22,6 +22,7 @@ _SPEAKER = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _OPENING = re.compile(r"[^,.!?;:，。！？]{0,60}")
 _QUESTION_MARKS = ("?", "？", "؟")
+_BEHIND_MARKS = " \n\t\"'”»)`*!"
 _PLACES = 3
 """Most words of a greeting: "Thanks so much", "Hey Mel"."""
 
@@ -85,7 +86,17 @@ def asks(text: str) -> bool:
         >>> asks("Where did Ana move?"), asks("Ana moved.")
         (True, False)
     """
-    return text.rstrip(" \n\t\"'”»)`*!").endswith(_QUESTION_MARKS)
+    return text.rstrip(_BEHIND_MARKS).endswith(_QUESTION_MARKS)
+
+
+def unasked(text: str) -> str:
+    """The words of a question without the question mark; any other text as it is.
+
+    Example:
+        >>> unasked("any news?"), unasked("No news.")
+        ('any news', 'No news.')
+    """
+    return text.rstrip(_BEHIND_MARKS + "".join(_QUESTION_MARKS)) if asks(text) else text
 
 
 @remembered(2 * MIB)
