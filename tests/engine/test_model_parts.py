@@ -10,11 +10,12 @@ import pytest
 import wellkept
 from wellkept.core.reading.language_detection import is_english
 from wellkept.engine.models.embedding import Embeddings
+from wellkept.engine.upkeep.reembed import sweep
 from wellkept.errors import ModelUnavailable
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.port import Embedded, PartUnavailable
 from wellkept.policy import DEFAULT_KINDS, Policy
-from wellkept.types import NewMemory
+from wellkept.types import Filter, NewMemory
 
 TEXTS = ("Tea at four.", "Tee um vier Uhr nachmittags.", "Lunch is at one.")
 
@@ -58,6 +59,29 @@ def test_later_texts_of_the_same_call_are_embedded_and_the_others_are_not_asked_
     vectors.fetch(TEXTS)
     assert [vectors.get(text) is not None for text in TEXTS] == [True, False, True]
     assert [vectors.outage_of(text) is None for text in TEXTS] == [True, False, True]
+
+
+def test_another_embedder_makes_the_vectors_that_it_can_and_says_what_it_could_not() -> None:
+    with wellkept.open("memory:", embedder="hashing", relation_model="none") as store:
+        store.remember_many(TEXTS)
+        whole = replace(store._ctx, embedder=MiniLmEmbedder())
+        store._ctx = replace(whole, embedder=EnglishOnly())
+        with pytest.raises(ModelUnavailable, match="the second network is lost"):
+            store.reembed()
+        assert [row.content for row in store.list(Filter(embedded=False))] == [TEXTS[1]]
+        store._ctx = whole
+        assert store.reembed()["embedded"] == 1
+        assert store.verify() == ()
+
+
+def test_a_sweep_leaves_the_texts_that_need_the_broken_part_unchecked() -> None:
+    with wellkept.open("memory:", embedder=EnglishOnly(), relation_model="none") as store:
+        store.remember_many(TEXTS)
+        waiting = sweep(store._ctx)
+        assert (waiting.left, waiting.checked, waiting.outage != "") == (1, 0, True)
+        store._ctx = replace(store._ctx, embedder=MiniLmEmbedder())
+        mended = sweep(store._ctx)
+        assert (mended.left, mended.embedded, mended.checked, mended.outage) == (0, 1, 1, "")
 
 
 @pytest.mark.parametrize("text", TEXTS)

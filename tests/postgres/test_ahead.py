@@ -16,6 +16,7 @@ from wellkept.engine.upkeep.job_queue import queue_of
 from wellkept.engine.upkeep.prepare_embedder import making_ahead
 from wellkept.engine.upkeep.worker import WorkReport, work
 from wellkept.errors import EmbedderMismatch, ModelUnavailable, StorageError
+from wellkept.models.port import PartUnavailable
 from wellkept.storage.postgres import PostgresStorage
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.relations import FakeRelationModel
@@ -158,6 +159,30 @@ def test_an_outage_of_the_coming_embedder_is_tried_again_and_goes_on_where_it_wa
         [told] = made(store, coming)
         assert told.state == "failed" and "down" in told.error
         coming.fail_with = None
+        queue_of(store._ctx).again()
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("UPDATE wellkept.job SET due = clock_timestamp()")
+        assert made(store, coming)[0].report["embedded"] == 1
+
+
+def test_what_a_broken_part_of_the_coming_embedder_cannot_read_is_left(url: str) -> None:
+    """The job has failed and is tried again; the other vectors are there."""
+    former, coming = embedders()
+    with opened(url, former) as store:
+        for text in TEXTS[:3]:
+            store.remember(text, kind="thesis")
+        embed, lost = coming.embed, True
+
+        def without_a_part(texts: Any) -> Any:
+            places = [place for place, text in enumerate(texts) if lost and TEXTS[1] in text]
+            if places:
+                raise PartUnavailable(ModelUnavailable("a part is lost"), places)
+            return embed(texts)
+
+        coming.embed = without_a_part  # type: ignore[method-assign]
+        [told] = made(store, coming)
+        assert (told.state, "a part is lost" in told.error, told.report["embedded"]) == ("failed", True, 2)
+        lost = False
         queue_of(store._ctx).again()
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("UPDATE wellkept.job SET due = clock_timestamp()")

@@ -60,6 +60,10 @@ class Embeddings:
     Args:
         embedder: Called at most once per text.
         on_failure: What an outage means for the caller, for the log.
+
+    Attributes:
+        failure: The last outage.
+        is_down: Whether it concerns all texts; a part of an embedder may fail for some.
     """
 
     def __init__(self, embedder: Embedder, *, on_failure: str = "Dedup check failed, creating normally") -> None:
@@ -67,7 +71,7 @@ class Embeddings:
         self._on_failure = on_failure
         self._known: dict[str, Embedded] = {}
         self._unread: set[str] = set()
-        self._is_down = False
+        self.is_down = False
         self.failure: ModelError | None = None
 
     @property
@@ -81,7 +85,7 @@ class Embeddings:
     def fetch(self, texts: Iterable[str]) -> None:
         """Embed the unknown texts in one batch. An outage is stored in `failure`, not raised."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._known and text not in self._unread]
-        if not missing or self._is_down:
+        if not missing or self.is_down:
             return
         try:
             made = usable(fail_open.embed(self._embedder, missing), len(missing), self._embedder)
@@ -89,7 +93,7 @@ class Embeddings:
             self.failure = error.error if isinstance(error, PartUnavailable) else error
             unread = error.places.intersection(range(len(missing))) if isinstance(error, PartUnavailable) else ()
             self._unread.update(missing[place] for place in unread)
-            self._is_down = not unread
+            self.is_down = not unread
             log.warning("%s: %s", self._on_failure, error)
             self.fetch(missing)
             return
@@ -106,13 +110,13 @@ class Embeddings:
             UnansweredError: The text was not embedded yet.
         """
         found = self._known.get(text)
-        if found is None and text not in self._unread and not self._is_down:
+        if found is None and text not in self._unread and not self.is_down:
             raise UnansweredError(self.fetch, (text,))
         return found
 
     def outage_of(self, text: str) -> ModelError | None:
         """Why a text has no vector; None if the embedder was not asked about it, or answered."""
-        return self.failure if self._is_down or text in self._unread else None
+        return self.failure if self.is_down or text in self._unread else None
 
     def degraded(self, text: str) -> tuple[Degradation, ...]:
         """What is degraded for this text: an outage, an unreadable text, a fallback embedder."""

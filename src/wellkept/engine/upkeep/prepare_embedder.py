@@ -49,29 +49,29 @@ def making_ahead(ctx: Context, embedder: Embedder) -> Errand:
 
 def _made(ctx: Context, embedder: Embedder, place: Ahead, step: Step) -> Outcome:
     counts = {"embedded": 0, "left": 0}
-    where = Filter(statuses=_KEPT)
+    where, failure = Filter(statuses=_KEPT), ""
     while True:
         with ctx.storage.begin(ctx.namespace, write=False) as tx:
             rows = tx.find(where, limit=_AT_ONCE)
         if not rows:
-            return Outcome(dict(counts))
+            return Outcome(dict(counts), failed=failure)
         step(f"embed {counts['embedded']}")
-        failure = _page(ctx, embedder, place, rows, counts)
-        if failure:
+        vectors = Embeddings(embedder, on_failure="Vectors could not be made ahead")
+        _page(ctx, vectors, place, rows, counts)
+        if vectors.failure is not None:
+            failure = f"{type(vectors.failure).__name__}: {vectors.failure}"
+        if vectors.is_down:
             return Outcome(dict(counts), failed=failure)
         where = following(where, rows)
 
 
-def _page(ctx: Context, embedder: Embedder, place: Ahead, rows: Sequence[Memory], counts: dict[str, int]) -> str:
-    """Compute the vectors of some rows; returns the error message, or an empty text."""
+def _page(ctx: Context, vectors: Embeddings, place: Ahead, rows: Sequence[Memory], counts: dict[str, int]) -> None:
+    """Compute and keep the vectors of some rows, of those that the embedder can read."""
     texts = {row.embedding: text_of(row) for row in rows if row.embedding == vector_key(text_of(row))}
     counts["left"] += sum(row.embedding not in texts for row in rows)  # `reembed` handles these
     parts: Mapping[str, int] = {row.embedding: row.chunks for row in rows}
     wanted = place.missing(ctx.namespace, list(texts))
-    vectors = Embeddings(embedder, on_failure="Vectors could not be made ahead")
     vectors.fetch(texts[digest] for digest in wanted)
-    if vectors.failure is not None:
-        return f"{type(vectors.failure).__name__}: {vectors.failure}"
     made: dict[str, Vector] = {}
     for digest in wanted:
         embedded = vectors.get(texts[digest])
@@ -80,4 +80,3 @@ def _page(ctx: Context, embedder: Embedder, place: Ahead, rows: Sequence[Memory]
     counts["left"] += len(wanted) - len(made)
     if made:
         counts["embedded"] += place.keep(ctx.namespace, made)
-    return ""

@@ -90,7 +90,8 @@ def reembed(ctx: Context, progress: Progress | None = None, *, batch: int = BATC
         Counts: `embedded`, `checked`, `superseded`, `conflicts`, `links`.
 
     Raises:
-        ModelError: A model failed; completed batches are kept.
+        ModelError: A model failed; completed batches are kept. A failure that concerns some texts only is raised at the
+            end.
     """
     if ctx.storage.header().embedder != ctx.embedder.id:
         ctx.storage.configure(embedder=ctx.embedder.id, dim=ctx.embedder.dim, policy=ctx.policy.hash)
@@ -108,7 +109,7 @@ def sweep(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH)
     """Repair the effects of outages: compute missing vectors and decide unchecked rows.
 
     Unlike `reembed`, it never switches the embedder and does not retry texts that the embedder cannot read. An
-    outage ends it with counts instead of an error.
+    outage ends it with counts instead of an error; one that concerns some texts only leaves those.
 
     Example:
         >>> import wellkept
@@ -136,26 +137,31 @@ def _swept(
     counts = {"embedded": 0, "checked": 0, "superseded": 0, "conflicts": 0, "links": 0}
     groups, unchecked = _due(ctx, unreadable=unreadable)
     whole, done = sum(map(len, groups)), 0
+    unread: set[str] = set()
+    outage: ModelError | None = None
     for start in range(0, len(groups), max(1, batch)):
         ids = [one for group in groups[start : start + max(1, batch)] for one in group]
-        failure = _embed(ctx, ids, counts)
-        if failure is not None:
-            return counts, len({*unchecked, *(one for group in groups[start:] for one in group)}), failure
+        vectors = Embeddings(ctx.embedder, on_failure="Vectors could not be made, the rows keep waiting")
+        unread |= _embed(ctx, ids, counts, vectors)
+        outage = outage or vectors.failure
+        if vectors.is_down:
+            return counts, len({*unread, *unchecked, *chain.from_iterable(groups[start:])}), outage
         done += len(ids)
         if progress is not None:
             progress(done, whole)
+    unchecked = [memory_id for memory_id in unchecked if memory_id not in unread]
     if unchecked:
         ctx.scale.prepare()
         late = judge_waiting(ctx)
         counts["checked"] += late.judged
         if late.failure is not None:
-            return counts, len(unchecked) - late.judged, late.failure
+            return counts, len(unread) + len(unchecked) - late.judged, late.failure
     for place, memory_id in enumerate(unchecked):
         try:
             check_row(ctx, memory_id, counts)
         except ModelError as error:  # outage: this row and the rest stay unchecked
-            return counts, len(unchecked) - place, error
-    return counts, 0, None
+            return counts, len(unread) + len(unchecked) - place, error
+    return counts, len(unread), outage
 
 
 def _due(ctx: Context, *, unreadable: bool) -> tuple[list[list[str]], list[str]]:
@@ -185,20 +191,24 @@ def _rows(tx: Tx, where: Filter) -> Iterator[Memory]:
 
 
 @whole
-def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int]) -> ModelError | None:
-    """One batch: embed outside any transaction, then write the rows whose text has not changed."""
+def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int], vectors: Embeddings) -> set[str]:
+    """One batch: embed outside any transaction, then write the rows whose text has not changed.
+
+    Returns:
+        The rows that the embedder failed to read; they keep waiting.
+    """
     where = Filter(ids=tuple(ids), statuses=_KEPT)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        texts = [text_of(row) for row in tx.find(where)]
-    vectors = Embeddings(ctx.embedder, on_failure="Vectors could not be made, the rows keep waiting")
-    vectors.fetch(texts)
-    if vectors.failure is not None:
-        return vectors.failure
+        texts = {row.id: text_of(row) for row in tx.find(where)}
+    vectors.fetch(texts.values())
+    unread = {memory_id for memory_id, text in texts.items() if vectors.outage_of(text) is not None}
+    if unread == texts.keys():
+        return unread
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
         same: dict[str, Vector] = {}
         unchanged: list[str] = []
         embedded = 0
-        for memory in tx.find(where):
+        for memory in tx.find(replace(where, ids=tuple(texts.keys() - unread))):
             try:
                 after, made = with_vector(memory, vectors)
             except UnansweredError:  # edited in the meantime, and that write made its vector
@@ -212,7 +222,7 @@ def _embed(ctx: Context, ids: Sequence[str], counts: dict[str, int]) -> ModelErr
         if unchanged:
             tx.apply(_moved(ctx, unchanged), vectors=same)
     counts["embedded"] += embedded
-    return None
+    return unread
 
 
 def _change(ctx: Context, tx: Tx, memory: Memory, after: Memory, made: dict[str, Vector]) -> None:
