@@ -32,10 +32,12 @@ from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import first_output, owner, session, verified_bytes
 from wellkept.models.port import Embedded, PartUnavailable
+from wellkept.models.question_map import QuestionMap
 from wellkept.models.tokenizer.data_files import DATA
 from wellkept.models.tokenizer.unigram import FRAME, Unigram
 from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 from wellkept.models.windows import UNREADABLE_SHARE, WINDOW, Window, Windows
+from wellkept.types import Vector
 
 PACKAGED = Path(__file__).parent / "weights"
 ENGLISH, OTHER = "embedder.onnx", "multilingual-embedder.onnx"
@@ -43,6 +45,7 @@ ENGLISH, OTHER = "embedder.onnx", "multilingual-embedder.onnx"
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
 OTHER_SHA256 = "f7732147c8e1eca5277e4ae891f918ce3e2125ac5fb60ada5d2cafbdb905a93a"
 CHATTER_SHA256 = "0243b7ec9e04bdaf71526d5effb3cc990eba236763ef44224aea67c2df233cd4"
+QUESTIONS_SHA256 = "94df1069b7f34fcc6957260f83cb91801a432252dc212a78ba3cdbd6cbb3498d"
 _ASKED = "query:"
 """The word that the second network has learnt to read before a text."""
 _BY_WORDS = HashingEmbedder()
@@ -94,6 +97,18 @@ class MiniLmEmbedder:
             ModelUnavailable: Its file is missing or damaged.
         """
         return _chatter()
+
+    def towards_answers(self, question: str, vector: Vector) -> Vector:
+        """The vector of a question, moved towards those of its answers by a map for its network.
+
+        Args:
+            question: The text.
+            vector: Of the text, from `embed`.
+
+        Raises:
+            ModelUnavailable: The file of the maps is missing or damaged.
+        """
+        return _question_maps()["english" if is_english(question) else "other"].turned(vector)
 
     def check(self) -> None:
         """Check that the package is installed, the weights for English match, and the other files are there.
@@ -181,6 +196,12 @@ def _averaged(text: str, cut: _Cut, vectors: Mapping[tuple[str, Window], NDArray
 def _chatter() -> ChatterHead:
     blob = verified_bytes(DATA / "chatter.json", CHATTER_SHA256, what="the weights for chatter", todo=_REINSTALL)
     return ChatterHead.of(json.loads(blob))
+
+
+@lru_cache(maxsize=1)
+def _question_maps() -> dict[str, QuestionMap]:
+    blob = verified_bytes(DATA / "questions.json", QUESTIONS_SHA256, what="the maps of questions", todo=_REINSTALL)
+    return {name: QuestionMap.of(plain) for name, plain in json.loads(blob).items()}
 
 
 _LOADING, _LOADING_OTHER = LoadingLock(), LoadingLock()

@@ -50,6 +50,8 @@ class Embedder(Protocol):
         languages: Optional; codes of the languages in which unrelated texts have a low similarity, as far as the
             word lists tell languages. In others similarity counts less for `min_score` of `recall`. None, or absent,
             for all.
+        towards_answers: Optional; `towards_answers(question, vector)` moves the vector of a question towards those of
+            texts that answer it. Without it, recall compares a question as it is.
     """
 
     @property

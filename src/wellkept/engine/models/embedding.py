@@ -114,6 +114,11 @@ class Embeddings:
             raise UnansweredError(self.fetch, (text,))
         return found
 
+    def towards_answers(self, question: str) -> Vector | None:
+        """The vector of a question, turned towards its answers where the embedder can; None without a vector."""
+        vector = self.vector(question)
+        return None if vector is None else fail_open.towards_answers(self._embedder, question, vector)
+
     def outage_of(self, text: str) -> ModelError | None:
         """Why a text has no vector; None if the embedder was not asked about it, or answered."""
         return self.failure if self.is_down or text in self._unread else None

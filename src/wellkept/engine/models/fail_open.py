@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.port import Embedded, Embedder, ListReading, RelationModel, Summariser
 from wellkept.policy import Risk
-from wellkept.types import Decision, Memory, NewMemory, Opinion, Statement
+from wellkept.types import Decision, Memory, NewMemory, Opinion, Statement, Vector
 
 if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn, Evidence, Moment
@@ -57,6 +58,20 @@ def about(embedder: Embedder, text: str) -> Embedded:
     except Exception as error:  # noqa: BLE001 - foreign code
         log.warning("The embedder did not tell how it reads a text: %s", type(error).__name__)
         return Embedded(None, spelled=True, by_words=True)
+
+
+def towards_answers(embedder: Embedder, question: str, vector: Vector) -> Vector:
+    """The vector of a question, turned by the embedder towards its answers; as it is where the embedder cannot."""
+    turn = getattr(embedder, "towards_answers", None)
+    if turn is None:
+        return vector
+    try:
+        turned: Vector = turn(question, vector)
+        if turned.shape == vector.shape and bool(isfinite(turned.sum())) and turned.any():
+            return turned
+    except Exception as error:  # noqa: BLE001 - foreign code
+        log.warning("The embedder did not turn a question: %s", type(error).__name__)
+    return vector
 
 
 def read(model: RelationModel, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:

@@ -6,6 +6,7 @@ from wellkept.core.judging.calibration import Calibration
 from wellkept.core.judging.chatter import ChatterHead
 from wellkept.engine.models import fail_open
 from wellkept.models.port import Embedded, Embedder, chatter_of
+from wellkept.types import Vector
 
 
 class WrappingEmbedder:
@@ -47,6 +48,10 @@ class WrappingEmbedder:
     def languages(self) -> frozenset[str] | None:
         """See `Embedder`."""
         return getattr(self._embedder, "languages", None)
+
+    def towards_answers(self, question: str, vector: Vector) -> Vector:
+        """See `Embedder`."""
+        return fail_open.towards_answers(self._embedder, question, vector)
 
     def about(self, text: str) -> Embedded:
         """See `Embedder`."""

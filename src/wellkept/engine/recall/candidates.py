@@ -20,7 +20,7 @@ from wellkept.engine.lookup import filters
 from wellkept.engine.recall.newer_first import UPDATING, heads_of_sources
 from wellkept.engine.recall.question import Question
 from wellkept.storage.port import Tx
-from wellkept.types import ALL_STATUSES, SEARCHED, Filter, LeftOut, Memory, Status
+from wellkept.types import ALL_STATUSES, SEARCHED, Filter, LeftOut, Memory, Status, Vector
 
 _LOOKED_AT: tuple[Status, ...] = ("active", "superseded", "archived")
 
@@ -32,11 +32,13 @@ class Pool:
     Attributes:
         rows: Rows that may be shown and match the filter, and their wordings.
         near: The exact cosines of those with a vector, by id.
+        plain: The same with the query before it was turned towards its answers.
         former: Found rows that are not shown because one of `rows` replaced them, each with the id of that row.
     """
 
     rows: tuple[Memory, ...]
     near: Mapping[str, float]
+    plain: Mapping[str, float]
     former: tuple[tuple[Memory, str], ...] = ()
 
 
@@ -48,7 +50,8 @@ def gather(tx: Tx, q: Question) -> Pool:
 def widened(tx: Tx, pool: Pool, rows: Iterable[Memory], q: Question) -> Pool:
     """The pool with further rows, if they may be shown and match the filter."""
     more = _showable(tx, rows, q)
-    return Pool((*pool.rows, *more.rows), {**pool.near, **more.near}, (*pool.former, *more.former))
+    near, plain = {**pool.near, **more.near}, {**pool.plain, **more.plain}
+    return Pool((*pool.rows, *more.rows), near, plain, (*pool.former, *more.former))
 
 
 def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
@@ -65,7 +68,8 @@ def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
     gone = [row for row in known.values() if row.status == "superseded" and row.id not in shown]
     ends = heads(tx, known.values(), q) if gone else {}
     former = tuple((row, ends[row.id].id) for row in gone if ends[row.id].id in shown)
-    return Pool(found, exact(tx, (*found, *(row for row, _ in former)), q), former)
+    near, plain = exact(tx, (*found, *(row for row, _ in former)), q.vector, q.plain)
+    return Pool(found, near, plain, former)
 
 
 def obstacle(row: Memory, q: Question, successors: Mapping[str, Memory]) -> str:
@@ -111,17 +115,22 @@ def find(tx: Tx, where: Filter, q: Question) -> list[Memory]:
     return unused(rows)
 
 
-def exact(tx: Tx, rows: Sequence[Memory], q: Question) -> dict[str, float]:
-    """The cosine of each row that has a vector, rounded so that equal rows are not ordered by storage precision."""
-    if q.vector is None:
-        return {}
-    named = {row.id: row.embedding for row in rows if row.embedding}
+def exact(tx: Tx, rows: Sequence[Memory], *asked: Vector | None) -> list[dict[str, float]]:
+    """For each query, the cosines of the rows that have a vector.
+
+    They are rounded so that equal rows are not ordered by storage precision.
+    """
+    usable = any(vector is not None for vector in asked)
+    named = {row.id: row.embedding for row in rows if row.embedding and usable}
     stored = tx.vectors(set(named.values()))
     ids = [memory_id for memory_id, name in named.items() if name in stored]
     if not ids:
-        return {}
+        return [{} for _ in asked]
     matrix = np.stack([stored[named[memory_id]] for memory_id in ids])
-    return dict(zip(ids, all_rounded(cosines(q.vector, matrix).tolist()), strict=True))
+    return [
+        {} if vector is None else dict(zip(ids, all_rounded(cosines(vector, matrix).tolist()), strict=True))
+        for vector in asked
+    ]
 
 
 def hidden(tx: Tx, pool: Pool, q: Question) -> list[LeftOut]:
@@ -129,7 +138,7 @@ def hidden(tx: Tx, pool: Pool, q: Question) -> list[LeftOut]:
     held = {row.id for row in pool.rows}
     rows = [row for row in _near_any(tx, q) if row.id not in held or (q.by_meaning_alone and row.id not in pool.near)]
     successors = successors_of(tx, rows, q)
-    near = exact(tx, rows, q)
+    [near] = exact(tx, rows, q.vector)
     rows.sort(key=lambda row: (-near.get(row.id, 0.0), row.id))
     left, misfit_of = [], misfit(replace(q.where, statuses=()))
     for row in rows[: q.pool]:

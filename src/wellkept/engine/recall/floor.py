@@ -30,7 +30,7 @@ def matched(
     heads |= {row.id: head for row, head in pool.former if head in heads}
     every = [*scored, *former]
     shares = word_shares(query_terms(q.text), [[*told, *_beside(row)] for row, told in every], of_pool)
-    near = q.scale.similarities([pool.near.get(row.id) for row, _ in every])
+    near = q.scale.similarities([pool.plain.get(row.id) for row, _ in every])
     found = dict.fromkeys(heads.values(), 0.0)
     for (row, _), value in zip(every, matches(near, shares, trust=q.trust), strict=True):
         found[heads[row.id]] = max(found[heads[row.id]], value)

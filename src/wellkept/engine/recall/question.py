@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, cast, get_args
 
 from wellkept.core.judging.calibration import Calibration
+from wellkept.core.reading.chat_turns import questions
 from wellkept.core.recall.relevance import DEFAULT_MIN_SCORE, trust_in
 from wellkept.core.text.forms import check_text, search_terms
 from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, count, moment
@@ -51,7 +52,8 @@ class Question:
 
     Attributes:
         text: The query.
-        vector: Of the query; None after an outage.
+        vector: Of the query, a question turned towards its answers; None after an outage. It finds and orders.
+        plain: The same before it was turned; relevance is measured by it.
         terms: Its words.
         pool: Maximum number of candidates of each search.
         weights: Weights of the parts of the score.
@@ -71,6 +73,7 @@ class Question:
     text: str
     terms: tuple[str, ...]
     vector: Vector | None
+    plain: Vector | None
     limit: int
     pool: int
     where: Filter
@@ -189,13 +192,15 @@ def question(
     min_score = _min_score(options.get("min_score"), weights)
     vectors.fetch([query])
     embedded = vectors.get(query)
-    vector = embedded.vector if embedded is not None and not embedded.by_words else None
+    plain = embedded.vector if embedded is not None and not embedded.by_words else None
+    vector = vectors.towards_answers(query) if plain is not None and questions(query) else plain
     if mode == "semantic" and vector is None:
         weights = _WORDS
     return Question(
         text=query,
         terms=tuple(dict.fromkeys(search_terms(query))),
         vector=vector,
+        plain=plain,
         limit=limit,
         pool=limit * overfetch,
         where=where,
