@@ -3,7 +3,7 @@
     python -m training.questions --out src/wellkept/models/data/questions.json
 
 One map for each network of the embedder, learnt from the questions of the training stories: of all texts of its story
-and of texts of other stories, those that hold the answer shall be most similar to a question (InfoNCE). The stories of
+and of texts of any story, those that hold the answer shall be most similar to a question (InfoNCE). The stories of
 the calibration authors, which are only reported, show what it gains by vectors alone.
 """
 
@@ -27,7 +27,7 @@ from wellkept.core.reading.language_detection import is_english
 from wellkept.models.question_map import QuestionMap
 
 HEAT, STRANGERS, ROUNDS, AT_ONCE, RATE = 0.05, 512, 8, 4, 1e-4
-"""Temperature of the similarities, texts of other stories, rounds, stories of one step, and rate of learning: chosen by
+"""Temperature of the similarities, texts of any story, rounds, stories of one step, and rate of learning: chosen by
 leaving a third of the training authors out."""
 SEED = 0
 

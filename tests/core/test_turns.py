@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.reading.chat_turns import speaker
+from wellkept.core.reading.chat_turns import is_spoken, seeks, speaker
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,40 @@ from wellkept.core.reading.chat_turns import speaker
 )
 def test_a_speaker_is_a_name_in_front_of_words_that_somebody_says(text: str, name: str) -> None:
     assert speaker(text) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ana: on my way", True),
+        ("(1:56 pm on 8 May, 2023) Ana: on my way", True),
+        ("[2026-01-04 10:12] Ana: on my way", True),
+        ("(draft) The server is up.", False),
+        ("[[Ana]] is on her way", False),
+        ("The server is up.", False),
+        ("(" * 5000, False),
+    ],
+)
+def test_a_turn_has_its_speaker_in_front_perhaps_behind_a_stamp(text: str, *, expected: bool) -> None:
+    assert is_spoken(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Who signs the invoices?", True),
+        ("who signs the invoices", True),
+        ("wer unterschreibt die Rechnungen", True),
+        ("quién firma las facturas", True),
+        ("qui signe les factures", True),
+        ("кто подписывает счета", True),
+        ("谁负责账单", True),
+        ("請求書は誰が払う", True),
+        ("signatures on invoices", False),
+        ("the invoice that Ana signs", False),
+        ("账单", False),
+        ("", False),
+    ],
+)
+def test_a_query_asks_by_its_mark_or_by_an_interrogative(query: str, *, expected: bool) -> None:
+    assert seeks(query) is expected

@@ -15,6 +15,7 @@ from wellkept.errors import ModelUnavailable
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.port import Embedded, PartUnavailable
 from wellkept.policy import DEFAULT_KINDS, Policy
+from wellkept.testing.relations import FakeRelationModel
 from wellkept.types import Filter, NewMemory
 
 TEXTS = ("Tea at four.", "Tee um vier Uhr nachmittags.", "Lunch is at one.")
@@ -82,6 +83,17 @@ def test_a_sweep_leaves_the_texts_that_need_the_broken_part_unchecked() -> None:
         store._ctx = replace(store._ctx, embedder=MiniLmEmbedder())
         mended = sweep(store._ctx)
         assert (mended.left, mended.embedded, mended.checked, mended.outage) == (0, 1, 1, "")
+
+
+def test_what_waits_is_judged_past_a_text_that_needs_the_broken_part() -> None:
+    model, policy = FakeRelationModel(), Policy(judging="later")
+    with wellkept.open("memory:", embedder=MiniLmEmbedder(), relation_model=model, policy=policy) as store:
+        store.remember_many(TEXTS)
+        store._ctx = replace(store._ctx, embedder=EnglishOnly())
+        told = sweep(store._ctx)
+        assert (told.checked, told.left, "second network" in told.outage) == (1, 1, True)
+        store._ctx = replace(store._ctx, embedder=MiniLmEmbedder())
+        assert store.judge_waiting().left == 0
 
 
 @pytest.mark.parametrize("text", TEXTS)

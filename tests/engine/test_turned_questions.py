@@ -61,6 +61,18 @@ def test_a_query_that_asks_nothing_is_compared_as_it_is() -> None:
     assert embedder.turned == []  # type: ignore[attr-defined]
 
 
+def test_a_turn_of_a_conversation_is_compared_with_the_question_as_it_was_asked() -> None:
+    said = f"[10:12] Ana: {ANSWER}"
+    embedder = Turning()
+    embedder.relate(QUESTION, said, 0.7)
+    embedder.relate(QUESTION, ALIKE, 0.6)
+    with wellkept.open("memory:", embedder=embedder, relation_model="none") as store:
+        store.remember(said, kind="fact")
+        store.remember(ALIKE, kind="fact")
+        hits = store.recall(QUESTION, mode="semantic", min_score=0)
+    assert [(hit.memory.content, round(hit.parts["cosine"], 2)) for hit in hits] == [(said, 0.7), (ALIKE, 0.0)]
+
+
 def test_a_wrapped_embedder_turns_too() -> None:
     assert order(WrappingEmbedder(near(Turning())), QUESTION)[0] == ANSWER
 
@@ -82,10 +94,32 @@ def _fails(question: str, vector: Vector) -> Vector:
         lambda question, vector: vector * 0,
         lambda question, vector: vector * np.float32(np.nan),
         lambda question, vector: None,
+        lambda question, vector: vector.fill(0),
+        lambda question, vector: vector.astype(np.float64) * np.inf,
     ],
 )
 def test_a_turn_that_fails_leaves_the_question_as_it_is(turn: Any) -> None:
     assert order(near(Turning(turn)), QUESTION)[0] == ALIKE
+
+
+@pytest.mark.parametrize("length", [1e39, 1e-200])
+def test_a_turned_question_of_any_length_is_one_of_length_one(length: float) -> None:
+    def turn(question: str, vector: Vector) -> Any:
+        [answer] = FakeEmbedder.embed(embedder, [ANSWER])
+        return answer.vector.astype(np.float64) * length  # type: ignore[union-attr]
+
+    embedder = near(Turning(turn))
+    assert order(embedder, QUESTION)[0] == ANSWER
+
+
+def test_a_turn_that_changes_what_it_was_given_leaves_the_floor() -> None:
+    def turn(question: str, vector: Vector) -> Vector:
+        [answer] = FakeEmbedder.embed(embedder, [ANSWER])
+        vector[:] = answer.vector
+        return vector
+
+    embedder = Turning(turn)
+    assert order(embedder, "Who was Bolívar?", "default") == []
 
 
 def test_a_question_without_a_vector_is_not_turned() -> None:

@@ -158,6 +158,7 @@ REFUSED, FILLER = ("rejected", "chatter"), ("rejected", "junk")
         ("on my way home", LOW),
         ("any news?", LOW),
         ("coffee?", REFUSED),
+        ("haha:D", REFUSED),
         ("¿todo bien?", REFUSED),
         ("noch kurz Kaffee holen", REFUSED),
         ("日本はもう夜です", REFUSED),

@@ -111,7 +111,7 @@ class MiniLmEmbedder:
         return _question_maps()["english" if is_english(question) else "other"].turned(vector)
 
     def check(self) -> None:
-        """Check that the package is installed, the weights for English match, and the other files are there.
+        """Check that the package is installed, weights for English and maps match, and the other files are there.
 
         Raises:
             ModelUnavailable: A package or file is missing, or the weights do not match.
@@ -122,6 +122,7 @@ class MiniLmEmbedder:
         for name in (OTHER, multilingual.PIECES, multilingual.VECTORS):
             if not (self._folder / name).is_file():
                 raise ModelUnavailable(f"{_WHAT} are missing", where=str(self._folder / name), todo=_REINSTALL)
+        _question_maps()
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         """Vectors in the order of the texts.

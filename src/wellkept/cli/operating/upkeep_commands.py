@@ -98,7 +98,7 @@ def sweep(run: Session) -> int:
     outage = outages[0] if outages else ""
     run.show({**counts, "outage": outage, "unread": unread}, lambda: [render.counted(counts, 0)])
     if outage:
-        run.note(f"Stopped early: {outage}. Run it again when the model answers; {counts['left']} remain")
+        run.note(f"Not finished: {outage}. Run it again when the model answers; {counts['left']} remain")
     return exits.FINDINGS if outage or unread else exits.OK
 
 
@@ -125,11 +125,22 @@ _FIGURES = ("embedded", "checked", "superseded", "conflicts", "links", "left")
 def reembed(run: Session) -> int:
     """Recompute all vectors with the configured embedder, and check what was stored unchecked."""
     from wellkept.cli.terminal.opening import open_for_reembedding
+    from wellkept.errors import ModelError
 
     store = open_for_reembedding(run.settings)
     run.on_end(store.close)
     counts: Counter[str] = Counter()
-    unread = _in_each_namespace(run, store, "Embedding", lambda store, done: counts.update(store.reembed(done)))
+    failures: list[ModelError] = []
+
+    def act(store: MemoryStore, done: Callable[[int, int], None]) -> None:
+        try:
+            counts.update(store.reembed(done))
+        except ModelError as error:  # texts of other namespaces may need no broken part
+            failures.append(error)
+
+    unread = _in_each_namespace(run, store, "Embedding", act)
+    if failures:
+        raise failures[0]
     run.show({**counts, "unread": unread}, lambda: [render.counted(counts, 0)])
     return exits.FINDINGS if unread else exits.OK
 

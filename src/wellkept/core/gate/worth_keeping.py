@@ -24,13 +24,13 @@ _HEAD = 500
 LOW_IMPORTANCE = 0.2
 """Importance of a text that is probably chatter, unless the caller gave one."""
 SURE_OF_QUESTION = 0.95
-"""Least probability at which a question is rejected: of 779 questions to stores of the calibration authors, none."""
+"""Least probability at which a question is rejected: none of the 779 that the calibration authors ask their stores."""
 LONGEST_CHATTER = 80
 """Characters; a longer text says something."""
 _CODE = frozenset({"url", "mail", "ip", "version", "flag", "path", "special", "dotted", "mixed"})
 """Tokens of the lexer that no small talk contains: `app.config`, `src/a/b.py`, `max_size`, `v2`, `utf8`, `C++`."""
-_SETTING = re.compile(r"\w[\w-]*[:\uff1a] ?\S+(?: \S+)?")
-"""A name with its value, as in "indent: tabs"."""
+_SETTING = re.compile(r"\w[\w-]*(?:: |\uff1a ?)\w[^\s?]+(?: [^\s?]+)?")
+"""A name with its value, as in "indent: tabs", and no smiley."""
 _CODE_SIGNS = re.compile(r"`|[a-z][A-Z]|\w\(\)|\w=\w|\w::\w|->")
 """Other signs of code: quotes of code, camelCase, calls, assignments, paths of names, arrows."""
 _TERM = re.compile(r"[A-Za-z]{3}")

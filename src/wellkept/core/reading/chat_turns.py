@@ -19,6 +19,7 @@ MOST_READ = 400
 _SPEAKER = re.compile(
     r"\s*([^\W\d_][\w.'-]{0,39}(?: [^\W\d_][\w.'-]{0,39}){0,2})\s?(?::\s+|:(?=[\u3041-\u9fff]))(?=\S)"
 )
+_STAMP = re.compile(r"\s*[(\[][^()\[\]]{1,60}[)\]]\s*")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _OPENING = re.compile(r"[^,.!?;:，。！？]{0,60}")
 _QUESTION_MARKS = ("?", "？", "؟")
@@ -56,6 +57,23 @@ def speaker(text: str) -> str:
     return lower if language.events.persons & set(words if language.grammar.spaced else rest) else ""
 
 
+def seeks(query: str) -> bool:
+    """Whether a query asks something: a question, also without its mark, and with an interrogative in front.
+
+    Example:
+        >>> seeks("who signs the invoices"), seeks("signatures on invoices")
+        (True, False)
+    """
+    if questions(query):
+        return True
+    head = fold(query[:MOST_READ]).lower()
+    language = language_of(head)
+    interrogatives = language.events.interrogatives
+    if not language.grammar.spaced:
+        return any(word in head for word in interrogatives)
+    return not interrogatives.isdisjoint(_words(head)[:1])
+
+
 @remembered(2 * MIB)
 def is_turn(text: str) -> bool:
     """Whether a text is a turn of a conversation: it asks, greets or answers, or names its speaker.
@@ -67,6 +85,17 @@ def is_turn(text: str) -> bool:
         False
     """
     return bool(questions(text) or speaker(text) or greets(text))
+
+
+def is_spoken(text: str) -> bool:
+    """Whether a text is a turn as it was written down: with its speaker in front, perhaps behind a time stamp.
+
+    Example:
+        >>> is_spoken("Ana: on my way"), is_spoken("[2026-01-04 10:12] Ana: on my way"), is_spoken("Ana is on her way")
+        (True, True, False)
+    """
+    stamp = _STAMP.match(text)
+    return bool(speaker(text[stamp.end() :] if stamp else text))
 
 
 def greets(text: str) -> bool:

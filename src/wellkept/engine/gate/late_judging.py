@@ -52,12 +52,14 @@ class Late:
         judged: How many were judged.
         changed: How many of them became something else than a new memory.
         kept: Memories that other memories link to, so that their write cannot be taken back; a sweep checks them.
-        failure: The outage that ended it; None where nothing waits any more.
+        unread: Memories that a broken part of the embedder cannot read; they go on waiting.
+        failure: The outage that ended it, or that left some unread; None where nothing waits any more.
     """
 
     judged: int = 0
     changed: int = 0
     kept: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     failure: ModelError | None = None
 
 
@@ -68,8 +70,11 @@ class _KeptError(Exception):
 def judge_waiting(ctx: Context, again: Again, *, limit: int | None = None) -> Late:
     """Judge what waits in a namespace; any number of processes may do so at once."""
     models, queue, told = Models.of(ctx), _Queue(ctx), Late()
-    while (limit is None or told.judged < limit) and (one := queue.first(told.kept)) is not None:
+    while (limit is None or told.judged < limit) and (one := queue.first((*told.kept, *told.unread))) is not None:
         models.vectors.fetch(queue.texts())
+        if models.vectors.outage_of(text_of(one.memory)) is not None and not models.vectors.is_down:
+            told = replace(told, unread=(*told.unread, one.memory.id), failure=models.vectors.failure)
+            continue
         try:
             changed = repeated(ctx, partial(_judged, ctx, again, one, queue, models))
         except (_KeptError, Stale):
@@ -121,7 +126,8 @@ def _judged(ctx: Context, again: Again, one: Waiting, queue: _Queue, models: Mod
 
 
 def _failure(models: Models) -> ModelError | None:
-    return models.vectors.failure or models.opinions.failure or models.judgements.failure
+    of_all = models.vectors.failure if models.vectors.is_down else None
+    return of_all or models.opinions.failure or models.judgements.failure
 
 
 def _then(ctx: Context, one: Waiting) -> Context:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
@@ -65,12 +64,15 @@ def towards_answers(embedder: Embedder, question: str, vector: Vector) -> Vector
     turn = getattr(embedder, "towards_answers", None)
     if turn is None:
         return vector
+    from wellkept.core.records.vectors import unit
+
     try:
-        turned: Vector = turn(question, vector)
-        if turned.shape == vector.shape and bool(isfinite(turned.sum())) and turned.any():
+        turned = unit(turn(question, vector.copy()))
+        if turned.shape == vector.shape and turned.any():
             return turned
+        log.warning("The embedder turned a question into no vector of its size")
     except Exception as error:  # noqa: BLE001 - foreign code
-        log.warning("The embedder did not turn a question: %s", type(error).__name__)
+        log.warning("The embedder did not turn a question: %s: %s", type(error).__name__, error)
     return vector
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wellkept.core.judging.calibration import all_rounded
+from wellkept.core.reading.chat_turns import is_spoken
 from wellkept.core.records.codec import iso
 from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.fits import matching, misfit
@@ -68,7 +69,10 @@ def _showable(tx: Tx, rows: Iterable[Memory], q: Question) -> Pool:
     gone = [row for row in known.values() if row.status == "superseded" and row.id not in shown]
     ends = heads(tx, known.values(), q) if gone else {}
     former = tuple((row, ends[row.id].id) for row in gone if ends[row.id].id in shown)
-    near, plain = exact(tx, (*found, *(row for row, _ in former)), q.vector, q.plain)
+    compared = (*found, *(row for row, _ in former))
+    near, plain = exact(tx, compared, q.vector, q.plain)
+    # Maps of questions know statements: a turn of a conversation is compared with the question as it was asked.
+    near.update((row.id, plain[row.id]) for row in compared if row.id in plain and is_spoken(row.content))
     return Pool(found, near, plain, former)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, cast, get_args
 
 from wellkept.core.judging.calibration import Calibration
-from wellkept.core.reading.chat_turns import questions
+from wellkept.core.reading.chat_turns import seeks
 from wellkept.core.recall.relevance import DEFAULT_MIN_SCORE, trust_in
 from wellkept.core.text.forms import check_text, search_terms
 from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, count, moment
@@ -193,7 +193,7 @@ def question(
     vectors.fetch([query])
     embedded = vectors.get(query)
     plain = embedded.vector if embedded is not None and not embedded.by_words else None
-    vector = vectors.towards_answers(query) if plain is not None and questions(query) else plain
+    vector = vectors.towards_answers(query) if plain is not None and seeks(query) else plain
     if mode == "semantic" and vector is None:
         weights = _WORDS
     return Question(

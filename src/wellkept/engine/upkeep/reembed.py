@@ -62,7 +62,7 @@ class Swept:
         checked: Unchecked rows that were decided.
         superseded / conflicts / links: Results of these decisions.
         left: Rows not done yet; the next sweep continues with them.
-        outage: Why it stopped early; empty when it finished.
+        outage: Why it stopped early or left some; empty when it finished.
     """
 
     embedded: int = 0
@@ -154,8 +154,11 @@ def _swept(
         ctx.scale.prepare()
         late = judge_waiting(ctx)
         counts["checked"] += late.judged
-        if late.failure is not None:
-            return counts, len(unread) + len(unchecked) - late.judged, late.failure
+        unread.update(late.unread)
+        outage = outage or late.failure
+        if late.failure is not None and not late.unread:
+            return counts, len(unread) + len(unchecked) - late.judged, outage
+        unchecked = [memory_id for memory_id in unchecked if memory_id not in unread]
     for place, memory_id in enumerate(unchecked):
         try:
             check_row(ctx, memory_id, counts)
