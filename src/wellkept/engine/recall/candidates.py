@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -198,8 +199,9 @@ def _nearest(tx: Tx, q: Question, *, statuses: Sequence[Status], kinds: Sequence
     if q.vector is None:
         return ()
     wanted = q.where.kinds if kinds is None else kinds
-    asked = np.asarray([q.vector], dtype=np.float32)
-    return tx.nearest(asked, limit=q.pool, kinds=wanted, statuses=statuses)[0].ids
+    asked = np.asarray([q.vector] if q.vector is q.plain else [q.vector, q.plain], dtype=np.float32)
+    found = tx.nearest(asked, limit=q.pool, kinds=wanted, statuses=statuses)
+    return tuple(dict.fromkeys(chain.from_iterable(one.ids for one in found)))
 
 
 def _all(tx: Tx, q: Question) -> list[Memory]:
