@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from wellkept.types import Vector
 
 _STATUS = {status: code for code, status in enumerate(ALL_STATUSES)}
+_FEW = 2
+"""Queries that are scored one by one: threads that share a product of matrices cost more than they save."""
 _SCORES_AT_ONCE = 1 << 22
 _MAX_LOG = 4096
 _BYTES_OF_ID = 220
@@ -242,7 +244,8 @@ class Space:
         """For each query, places that include the best rows."""
         rows, count, first = self._rows, len(self._ids), self._sieved()
         if first is None:
-            every = rows.scores(count, asked[0])[None, :] if len(asked) == 1 else rows.scores_of(count, asked)
+            few = len(asked) <= _FEW
+            every = np.stack([rows.scores(count, one) for one in asked]) if few else rows.scores_of(count, asked)
             yield from (_top(scores, limit, shut) for scores in every)
             return
         for query, bounds in zip(asked, first.turned(asked, count), strict=True):
