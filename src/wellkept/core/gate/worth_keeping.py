@@ -127,7 +127,7 @@ def is_small_talk(text: str) -> bool:
 def chatter_refusal(new: NewMemory, policy: KindPolicy, chatter: Chatter | None) -> Reason | None:
     """The reason why a text is rejected as chatter; None when it is not.
 
-    A question may be something to look into: it is rejected only when its words are surely chatter ("any news?").
+    A question may be something to look into: it is rejected only when its words are surely chatter ("coffee?").
     """
     if chatter is None or chatter.probability < chatter.reject_at or not is_plain(new, policy):
         return None
