@@ -35,3 +35,17 @@ def test_texts_of_one_namespace_do_not_keep_those_of_another_waiting(cli: Cli, m
         lacking = {name: len(store.in_namespace(name).list(Filter(embedded=False))) for name in ("a", "b")}
     assert lacking == {"a": 1, "b": 0}
     assert json.loads(broken("reembed", "--json").stdout)["embedded"] == 1
+
+
+def test_an_embedder_that_reads_nothing_is_asked_in_one_namespace_only(cli: Cli, monkeypatch) -> None:
+    for namespace in ("a", "b", "c"):
+        cli("--namespace", namespace, "remember", ENGLISH)
+    asked = []
+
+    def down(embedder, texts):
+        asked.append(texts)
+        raise ModelUnavailable("the embedder is lost")
+
+    monkeypatch.setattr(MiniLmEmbedder, "embed", down)
+    assert "the embedder is lost" in replace(cli, embedder="minilm")("reembed", code=1).stderr
+    assert len(asked) == 1

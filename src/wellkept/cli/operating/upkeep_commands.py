@@ -133,10 +133,18 @@ def reembed(run: Session) -> int:
     failures: list[ModelError] = []
 
     def act(store: MemoryStore, done: Callable[[int, int], None]) -> None:
+        batches: list[int] = []
+
+        def went(at: int, whole: int) -> None:
+            batches.append(at)
+            done(at, whole)
+
         try:
-            counts.update(store.reembed(done))
-        except ModelError as error:  # texts of other namespaces may need no broken part
-            failures.append(error)
+            counts.update(store.reembed(went))
+        except ModelError as error:
+            if not batches:
+                raise  # the embedder reads nothing, in no namespace
+            failures.append(error)  # texts of other namespaces may need no broken part
 
     unread = _in_each_namespace(run, store, "Embedding", act)
     if failures:

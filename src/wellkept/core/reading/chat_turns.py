@@ -66,8 +66,7 @@ def seeks(query: str) -> bool:
     """
     if questions(query):
         return True
-    head = fold(query[:MOST_READ]).lower()
-    language = language_of(head)
+    head, language = _head(query)
     interrogatives = language.events.interrogatives
     if not language.grammar.spaced:
         return any(word in head for word in interrogatives)
@@ -133,13 +132,18 @@ def questions(text: str) -> bool:
     """Whether a text is a question: by its question mark, or by its first words (in Chinese and Japanese: its last)."""
     if asks(text):
         return True
-    head = fold(text[:MOST_READ]).lower()
-    language = language_of(head)
+    head, language = _head(text)
     asking = language.events.asking
     if not language.grammar.spaced:
         return head.rstrip("。.! ").endswith(tuple(asking))
     words = _words(head)[:4]
     return any(tuple(words[: len(phrase)]) == phrase for phrase in asking.get(words[0] if words else "", ()))
+
+
+def _head(text: str) -> tuple[str, Language]:
+    """The start of a text in lower case, and its language."""
+    head = fold(text[:MOST_READ]).lower()
+    return head, language_of(head)
 
 
 def _greets(text: str, language: Language) -> bool:
