@@ -29,6 +29,7 @@ from wellkept.errors import (
 )
 from wellkept.policy import Policy
 from wellkept.storage.sqlite import SqliteStorage
+from wellkept.storage.sqlite.opening import checked_path
 from wellkept.storage.sqlite.sql import APPLICATION_ID, SCHEMA_VERSION, schema, statements
 from wellkept.testing.checks.world import NS, World, at, changed, conflict, entry, memory, vector
 from wellkept.types import ALL_STATUSES, AliasChange, ConflictChange, Filter, Link, LinkChange, MemoryChange
@@ -141,6 +142,29 @@ def test_a_file_that_is_no_usable_store_is_refused_and_left_alone(
     assert str(path.parent if "does not exist" in says else path) in str(caught.value)
     assert caught.value.todo
     assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def test_a_store_that_others_close_just_now_is_not_taken_for_one_that_is_cut_off(tmp_path: Path) -> None:
+    """The last connection to a file moves pages from the log into it, the header first, and removes the log."""
+    path = tmp_path / "growing.db"
+    opened = threading.Event()
+
+    def grow() -> None:
+        while not opened.is_set():
+            with closing(sqlite3.connect(path)) as connection:
+                connection.execute("PRAGMA journal_mode = wal")
+                connection.execute("CREATE TABLE IF NOT EXISTS t (text)")
+                with connection:
+                    connection.executemany("INSERT INTO t VALUES (?)", [("x" * 4000,)] * 40)
+
+    growing = threading.Thread(target=grow)
+    growing.start()
+    try:
+        for _ in range(6000):
+            assert checked_path(path) == path
+    finally:
+        opened.set()
+        growing.join()
 
 
 @pytest.mark.parametrize("name", ["", ":memory:", "a\0b"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +16,7 @@ from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.sql import APPLICATION_ID, SCHEMA_VERSION, migrations, schema, statements
 
 _MAGIC = b"SQLite format 3\x00"
+_HEADER = 100
 _WAL_TRIES = 200
 
 Place: TypeAlias = tuple[int, int]
@@ -66,23 +68,34 @@ def _check_file(file: Path) -> None:
         raise StorePathError("the file may not be read", where=str(file), todo="Check its permissions")
     if not os.access(file, os.W_OK):
         raise ReadOnly("the file cannot be written", where=str(file), todo="Check its permissions")
-    try:
-        with file.open("rb") as stream:
-            beginning = stream.read(100)
-    except OSError as error:
-        raise StorePathError(f"the file cannot be read: {error.strerror}", where=str(file)) from error
+    beginning = _beginning(file)
     if beginning and not beginning.startswith(_MAGIC):
         raise NotAStore("the file is not a Wellkept store", where=str(file), todo="Name another file")
-    if beginning and file.stat().st_size < _said_size(beginning, file):
+    if beginning and _is_cut_off(beginning, file):
         raise Corrupt("the file is cut off", where=str(file), todo="Restore a copy")
 
 
-def _said_size(beginning: bytes, file: Path) -> int:
-    """Minimum file size by its header; only that of the header if there is a log, which may hold the missing pages."""
-    log = file.with_name(file.name + "-wal")
-    if len(beginning) < 100 or log.exists() and log.stat().st_size:
-        return 100
-    return said_size(beginning)
+def _beginning(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(_HEADER)
+    except OSError as error:
+        raise StorePathError(f"the file cannot be read: {error.strerror}", where=str(file)) from error
+
+
+def _is_cut_off(beginning: bytes, file: Path) -> bool:
+    """Whether the file is shorter than its header says. While there is a log, pages may still be missing from it.
+
+    Another process may move pages from the log into the file just now. It writes the header first and removes the log
+    last, and it changes the header before it shortens a file. So the log is looked for before the length is read, and
+    the header has to be the same afterwards.
+    """
+    if len(beginning) < _HEADER:
+        return True
+    with suppress(FileNotFoundError):
+        if file.with_name(file.name + "-wal").stat().st_size:
+            return False
+    return file.stat().st_size < said_size(beginning) and _beginning(file) == beginning
 
 
 def prepare(session: Session, file: Path) -> None:
