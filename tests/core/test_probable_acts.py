@@ -102,6 +102,29 @@ def test_a_statement_that_is_turned_round_in_the_same_words_restates_nothing(old
         assert "may_restate" not in {reason.rule for reason in decision.reasons}
 
 
+CLOSES = "The office closes at six."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "restates", "outdates"),
+    [
+        (CLOSES, "Tom asked whether the office closes at six.", False, False),
+        (CLOSES, "We do not know if it closes at six.", False, False),
+        ("Das Büro schließt um sechs.", "Es ist unklar, ob das Büro um sechs schließt.", False, False),
+        ("会议三点开始。", "他问会议是否三点开始。", False, False),
+        ("Tom asked whether the office closes at six.", CLOSES, False, True),  # the answer
+        ("Tom asked whether the office closes.", "Tom asked if the office closes.", True, True),
+        (CLOSES, "Tom asked whether we close at six. We do.", True, True),
+        (CLOSES, "At six the office closes.", True, True),
+    ],
+)
+def test_a_reported_question_restates_and_outdates_no_statement(old, new, restates, outdates):
+    rows = (memory(content=old, kind="note"), SURELY_SAME)
+    assert (decided(rows, said={"content": new}).outcome == "restated") is restates
+    rows = (memory(content=old, kind="note"), AGAINST)
+    assert bool(decided(rows, said={"content": new}).conflicts) is outdates
+
+
 PLAN, DEED = "We will migrate to Postgres.", "We have migrated to Postgres."
 OIL = "We will replace the oil heater in the hall this summer."
 GAS = "We have replaced the gas heater in the hall this summer."

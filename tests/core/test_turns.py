@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.reading.chat_turns import is_spoken, seeks, speaker
+from wellkept.core.reading.chat_turns import is_spoken, reports_question, seeks, speaker
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,13 @@ def test_a_turn_has_its_speaker_in_front_perhaps_behind_a_stamp(text: str, *, ex
         ("кто подписывает счета", True),
         ("谁负责账单", True),
         ("請求書は誰が払う", True),
+        ("wer zahlt", True),
+        ("wo parken", True),
+        ("chi paga", True),
+        ("quem paga", True),
         ("signatures on invoices", False),
+        ("come together", False),
+        ("Rechnungen unterschreiben", False),
         ("the invoice that Ana signs", False),
         ("账单", False),
         ("", False),
@@ -64,3 +70,26 @@ def test_a_turn_has_its_speaker_in_front_perhaps_behind_a_stamp(text: str, *, ex
 )
 def test_a_query_asks_by_its_mark_or_by_an_interrogative(query: str, *, expected: bool) -> None:
     assert seeks(query) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Tom asked whether the office closes.", True),
+        ("Not sure if the office closes.", True),
+        ("Tom fragte, ob das Büro schließt.", True),
+        ("Tom preguntó si la oficina cierra.", True),
+        ("On ne sait pas s'il ferme à six heures.", True),
+        ("Tom ha chiesto se l'ufficio chiude.", True),
+        ("O Tom perguntou se o escritório fecha.", True),
+        ("Том спросил, закрывается ли офис.", True),
+        ("他问办公室是否关门。", True),
+        ("オフィスが閉まるかどうか聞いた。", True),
+        ("Tom asked whether the office closes. It does.", False),
+        ("The office closes if it rains.", False),
+        ("Wenn es regnet, schließt das Büro.", False),
+        ("", False),
+    ],
+)
+def test_a_statement_reports_a_question_where_it_says_nothing_else(text: str, *, expected: bool) -> None:
+    assert reports_question(text) is expected

@@ -174,8 +174,8 @@ def _kept(chosen: list[Pair]) -> list[str]:
         for place, pair in enumerate(chosen):
             kind = KINDS[place % len(KINDS)]
             alone = store.in_namespace(f"pair-{place}")
-            first = alone.remember(pair.old, kind=kind)
-            second = alone.remember(pair.new, kind=kind)
+            first = alone.remember(pair.old, kind=kind, keep=True)
+            second = alone.remember(pair.new, kind=kind, keep=True)
             merges = [action for action in alone.plan().actions if action.type == "merge"]
             if first.outcome != "created" or second.outcome not in ("created", "superseded") or merges:
                 wrong.append(f"{kind} {second.outcome} {len(merges)}: {pair.old} | {pair.new}")

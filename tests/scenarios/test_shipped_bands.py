@@ -180,6 +180,17 @@ def test_knowledge_of_something_else_is_created(store: MemoryStore, old: str, ne
     assert [row.content for row in store.list()] == [old, new]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Invoices are signed by Petra.", "Somebody asked whether invoices need a signature."),
+        ("Das Büro schließt um sechs.", "Es ist unklar, ob das Büro um sechs schließt."),
+    ],
+)
+def test_who_asks_whether_something_is_so_restates_nothing(store: MemoryStore, old: str, new: str) -> None:
+    assert told(store, old, new).outcome == "created"
+
+
 def test_a_batch_of_an_extraction_counts_created_evolved_skipped_and_errors(store: MemoryStore) -> None:
     """S4-14, S4-22: in order, and a bad item stops none of the others."""
     old, new = REFINEMENTS[4]

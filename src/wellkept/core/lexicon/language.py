@@ -150,6 +150,7 @@ class EventWords:
         noun_ended: Those of them that do not end a noun before them ("to", "and").
         noun_follows: Words that open a noun.
         asking: First words of a question without a question mark; in scripts without spaces its last words.
+        open_question: Words before a question that a statement reports ("asked whether").
         interrogatives: Words that open a question ("who"); in scripts without spaces, that stand anywhere in one.
         greeting: Words that open an answer and state nothing.
         persons: Words for the speaker.
@@ -171,6 +172,7 @@ class EventWords:
     former: Phrases = field(default_factory=dict)
     running: Phrases = field(default_factory=dict)
     asking: Phrases = field(default_factory=dict)
+    open_question: Phrases = field(default_factory=dict)
     interrogatives: Words = frozenset()
     moments: Words = frozenset()
     places: Words = frozenset()

@@ -6,11 +6,13 @@ The relation model is trained on statements, so its opinion about two turns is n
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from wellkept.core.lexicon import Language, in_all_languages
+from wellkept.core.lexicon import Language, in_all_languages, lexicon
 from wellkept.core.lexicon.english import english
-from wellkept.core.reading.language_detection import language_of
+from wellkept.core.reading.language_detection import is_english, language_of
 from wellkept.core.text.forms import fold
+from wellkept.core.text.sentences import sentences
 from wellkept.core.text.text_cache import MIB, remembered
 
 MOST_READ = 400
@@ -67,10 +69,17 @@ def seeks(query: str) -> bool:
     if questions(query):
         return True
     head, language = _head(query)
-    interrogatives = language.events.interrogatives
     if not language.grammar.spaced:
-        return any(word in head for word in interrogatives)
-    return not interrogatives.isdisjoint(_words(head)[:1])
+        return any(word in head for word in language.events.interrogatives)
+    known = language.events.interrogatives if is_english(query) else _interrogatives()
+    return not known.isdisjoint(_words(head)[:1])
+
+
+@lru_cache(maxsize=1)
+def _interrogatives() -> frozenset[str]:
+    """The interrogatives of all languages with spaces: a query is often too short to tell its language."""
+    every = lexicon().languages.values()
+    return frozenset[str]().union(*(one.events.interrogatives for one in every if one.grammar.spaced))
 
 
 @remembered(2 * MIB)
@@ -138,6 +147,39 @@ def questions(text: str) -> bool:
         return head.rstrip("。.! ").endswith(tuple(asking))
     words = _words(head)[:4]
     return any(tuple(words[: len(phrase)]) == phrase for phrase in asking.get(words[0] if words else "", ()))
+
+
+def reports_question(text: str) -> bool:
+    """Whether all that a text states is a question, so that it leaves open what it asks.
+
+    Example:
+        >>> reports_question("Ana asked whether the office closes."), reports_question("The office closes.")
+        (True, False)
+        >>> reports_question("Ana asked whether it closes. It does.")
+        False
+    """
+    if len(sentences(text[:MOST_READ])) > 1:
+        return False
+    head = fold(text[:MOST_READ]).lower()
+    words = tuple(_words(head))
+    by_first, unspaced = _open_questions()
+    return any(phrase in head for phrase in unspaced) or any(
+        words[place : place + len(phrase)] == phrase
+        for place, word in enumerate(words)
+        for phrase in by_first.get(word, ())
+    )
+
+
+@lru_cache(maxsize=1)
+def _open_questions() -> tuple[dict[str, tuple[tuple[str, ...], ...]], tuple[str, ...]]:
+    """The words before a reported question in all languages: by their first word, and those of unspaced scripts.
+
+    Hardly any of them means something else in another language.
+    """
+    every = lexicon().languages.values()
+    spaced = [one.events.open_question for one in every if one.grammar.spaced]
+    by_first = {word: sum((known.get(word, ()) for known in spaced), ()) for known in spaced for word in known}
+    return by_first, tuple(phrase for one in every if not one.grammar.spaced for phrase in one.events.open_question)
 
 
 def _head(text: str) -> tuple[str, Language]:
