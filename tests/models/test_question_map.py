@@ -30,7 +30,7 @@ def embedder() -> MiniLmEmbedder:
 
 
 def test_a_map_adds_the_product_and_its_last_row() -> None:
-    made = QuestionMap(np.array([[0, 2], [0, 0], [1, 0]]), step=0.5)
+    made = QuestionMap(np.array([[0.0, 2.0], [0.0, 0.0], [1.0, 0.0]]), step=0.5)
     assert made.turned(np.array([0.0, 1.0], dtype=np.float32)).tolist() == pytest.approx([0.4472136, 0.8944272])
     assert made.turned(np.array([1.0, 0.0], dtype=np.float32)).tolist() == pytest.approx([0.8320503, 0.5547002])
 

@@ -19,7 +19,7 @@ from wellkept.core.records.vectors import unit
 from wellkept.types import Vector
 
 _SHIFT = 20
-"""Bits of a component: products of integers are the same on every processor."""
+"""Bits of a component. Whole numbers below 2**53 add up exactly in double precision, in any order of a processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class QuestionMap:
     """A linear map that is added to a vector.
 
     Attributes:
-        weights: Integers, shape (dim + 1, dim); the last row is added to every question.
+        weights: Whole numbers of one signed byte, shape (dim + 1, dim); the last row is added to every question.
         step: Value of one unit of the weights.
     """
 
-    weights: NDArray[np.int64]
+    weights: NDArray[np.float64]
     step: float
 
     @classmethod
@@ -39,7 +39,7 @@ class QuestionMap:
         """The map from its JSON object."""
         flat = np.frombuffer(base64.b64decode(plain["weights"]), dtype=np.int8)
         dim = plain["dim"]
-        return cls(flat.reshape(dim + 1, dim).astype(np.int64), plain["step"])
+        return cls(flat.reshape(dim + 1, dim).astype(np.float64), plain["step"])
 
     def turned(self, vector: Vector) -> Vector:
         """The vector of a question, moved towards those of its answers; unit norm.
@@ -48,10 +48,10 @@ class QuestionMap:
             vector: Of the question, shape (dim,), unit norm.
 
         Example:
-            >>> towards = QuestionMap(np.array([[0, 1], [0, 0], [0, 0]]), step=1.0)
+            >>> towards = QuestionMap(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]), step=1.0)
             >>> towards.turned(np.array([1.0, 0.0], dtype=np.float32)).round(3).tolist()
             [0.7070000171661377, 0.7070000171661377]
         """
-        whole = np.rint(np.append(vector.astype(np.float64), 1.0) * (1 << _SHIFT)).astype(np.int64)
-        moved: NDArray[np.float64] = whole @ self.weights * (self.step / (1 << _SHIFT))
+        whole = np.rint(np.append(vector.astype(np.float64), 1.0) * (1 << _SHIFT))
+        moved: NDArray[np.float64] = np.einsum("i,ij->j", whole, self.weights) * (self.step / (1 << _SHIFT))
         return unit(vector + moved)
