@@ -21,7 +21,7 @@ from postgres.given import EVERYWHERE
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("short", settings.get_profile("repeatable"), max_examples=40)
+settings.register_profile("short", settings.get_profile("repeatable"), max_examples=25)
 settings.register_profile("brief", settings.get_profile("repeatable"), max_examples=15)
 settings.register_profile("long", settings.get_profile("repeatable"))
 settings.register_profile("search", deadline=None, print_blob=True, max_examples=2000)

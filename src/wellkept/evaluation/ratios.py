@@ -112,7 +112,6 @@ def recall_at(
 
     Returns:
         One recall per row; NaN where the class does not occur.
-        One recall a row; NaN where the class is not there.
     """
     order = sorted((at for at, one in enumerate(sure) if one is not None), key=lambda at: -(sure[at] or 0.0))
     total = weights @ gold
