@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellkept.core.reading.chat_turns import is_spoken, reports_question, seeks, speaker
+from wellkept.core.reading.chat_turns import is_spoken, reported_question, seeks, speaker
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_a_query_asks_by_its_mark_or_by_an_interrogative(query: str, *, expected
     ],
 )
 def test_a_statement_reports_a_question_where_it_says_nothing_else(text: str, *, expected: bool) -> None:
-    assert reports_question(text) is expected
+    assert bool(reported_question(text)) is expected

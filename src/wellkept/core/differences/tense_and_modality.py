@@ -9,7 +9,7 @@ from __future__ import annotations
 from wellkept.core.differences.alignment import Frame, Pair
 from wellkept.core.differences.function_words import meanings_of
 from wellkept.core.lexicon import Language, lexicon
-from wellkept.core.reading.chat_turns import asks, reports_question
+from wellkept.core.reading.chat_turns import asks, reported_question
 from wellkept.core.reading.events import Course, Limit, courses
 from wellkept.core.reading.stems import PREFIX, share_a_verb, shared_words
 from wellkept.core.reading.tokens import Clause
@@ -177,11 +177,11 @@ def is_past_clause(clause: Clause, language: Language) -> bool:
 
 def changed_question(pair: Pair) -> tuple[str, str] | None:
     """One text asks, or reports a question, and the other states."""
-    for is_open in (asks, reports_question):
-        a, b = is_open(pair.a.text), is_open(pair.b.text)
-        if a != b:
-            return ("?", ".") if a else (".", "?")
-    return None
+    a, b = asks(pair.a.text), asks(pair.b.text)
+    if a != b:
+        return ("?", ".") if a else (".", "?")
+    open_a, open_b = reported_question(pair.a.text), reported_question(pair.b.text)
+    return None if bool(open_a) == bool(open_b) else (open_a, open_b)
 
 
 def changed_meaning(a: Clause, b: Clause, pair: Pair) -> tuple[str, str] | None:

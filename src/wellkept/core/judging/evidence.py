@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wellkept.core.judging.compare import compare, is_vetoed, one_word_swapped, shared_words
 from wellkept.core.judging.risk_bounds import NEAR_AT, NEVER, Bounds
-from wellkept.core.reading.chat_turns import is_turn, reports_question, speaker
+from wellkept.core.reading.chat_turns import is_turn, reported_question, speaker
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import is_ahead, is_expired
 from wellkept.core.text.forms import canonical, slot_key, term_set
@@ -312,7 +312,9 @@ def may_restate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bo
         return False
     if _is_episode(head.kind, moment.policy) or _speakers_differ(new.content, row.content):
         return False
-    return reports_question(new.content) == reports_question(row.content) and fields_agree(new, head)
+    if bool(reported_question(new.content)) != bool(reported_question(row.content)):
+        return False
+    return fields_agree(new, head)
 
 
 def may_outdate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
@@ -320,7 +322,7 @@ def may_outdate(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bo
 
     Who asks whether something is so changes nothing of it; whoever answers does.
     """
-    if reports_question(new.content) and not reports_question(row.content):
+    if reported_question(new.content) and not reported_question(row.content):
         return False
     return is_outdating(new, head, moment.own, moment.policy) and slots_agree(new, head)
 

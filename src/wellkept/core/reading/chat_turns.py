@@ -149,25 +149,27 @@ def questions(text: str) -> bool:
     return any(tuple(words[: len(phrase)]) == phrase for phrase in asking.get(words[0] if words else "", ()))
 
 
-def reports_question(text: str) -> bool:
-    """Whether all that a text states is a question, so that it leaves open what it asks.
+def reported_question(text: str) -> str:
+    """The words that make of a statement a mere question, such as "whether"; empty where it states something.
 
     Example:
-        >>> reports_question("Ana asked whether the office closes."), reports_question("The office closes.")
-        (True, False)
-        >>> reports_question("Ana asked whether it closes. It does.")
-        False
+        >>> reported_question("Ana asked whether the office closes."), reported_question("The office closes.")
+        ('whether', '')
+        >>> reported_question("Ana asked whether it closes. It does.")
+        ''
     """
     if len(sentences(text[:MOST_READ])) > 1:
-        return False
+        return ""
     head = fold(text[:MOST_READ]).lower()
     words = tuple(_words(head))
     by_first, unspaced = _open_questions()
-    return any(phrase in head for phrase in unspaced) or any(
-        words[place : place + len(phrase)] == phrase
+    spaced = (
+        " ".join(phrase)
         for place, word in enumerate(words)
         for phrase in by_first.get(word, ())
+        if words[place : place + len(phrase)] == phrase
     )
+    return next(spaced, "") or next((phrase for phrase in unspaced if phrase in head), "")
 
 
 @lru_cache(maxsize=1)
