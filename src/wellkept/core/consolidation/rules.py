@@ -205,30 +205,19 @@ def considered(rules: Sequence[Rule], trigger: Trigger | None) -> tuple[Rule, ..
 # --------------------------------------------------------------------------------------------
 # TOML
 
-_WHEN_KEYS: Mapping[str, str] = {
-    "minSimilarity": "min_similarity",
-    "minClusterSize": "min_cluster_size",
-    "minAgeDays": "min_age_days",
-    "maxAgeDays": "max_age_days",
-    "minAccessCount": "min_access_count",
-    "maxAccessCount": "max_access_count",
-    "minImportance": "min_importance",
-    "maxImportance": "max_importance",
-    "categoriesAny": "categories_any",
-    "lifecycleAny": "lifecycle_any",
-    "expired": "expired",
-    "maxScore": "max_score",
-    "minScore": "min_score",
-}
+
+def _camel_case(name: str) -> str:
+    """The key of a condition in a file: `min_age_days` is `minAgeDays`."""
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))
+
+
+_WHEN_KEYS: Mapping[str, str] = {_camel_case(item.name): item.name for item in fields(When)}
 _PARAMS: Mapping[str, tuple[str, ...]] = {
     "merge": ("bump", "cap", "canonical", "older"),
-    "fold": (),
-    "mark": (),
     "promote": ("bump", "cap", "pin"),
-    "archive": (),
-    "flag_contradiction": (),
-    "noop": (),
 }
+"""Parameters by action; the other actions have none."""
 _TRIGGERS: Mapping[str, tuple[Trigger, ...]] = {
     "merge": ("on_similarity", "always", "daily", "weekly"),
     "fold": ("on_similarity", "always", "daily", "weekly"),
@@ -300,7 +289,7 @@ def _rule(table: Mapping[str, Any], where: str) -> Rule:
     params = then.get("params", {})
     if not isinstance(params, Mapping):
         raise InvalidRules("must be a table", where=f"{where}: then.params", todo="Write params = {bump = 0.1}")
-    _known(params, _PARAMS[action], f"{where}: then.params")
+    _known(params, _PARAMS.get(action, ()), f"{where}: then.params")
     scale: Scale = _one_of(table.get("importanceScale", "0-1"), get_args(Scale), f"{where}: importanceScale")
     top = 3.0 if scale == "1-3" else 1.0
     pin = params.get("pin", False)
