@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from wellkept.core.consolidation.findings import Finding, order_of
-from wellkept.core.consolidation.repointing import heirs, swap
-from wellkept.core.consolidation.rules import Figures, Rule, considered, fits
+from wellkept.core.consolidation.repointing import known_of, swap
+from wellkept.core.consolidation.rules import Figures, Rule
 from wellkept.core.consolidation.survey import Setting, Survey, id_of
 from wellkept.core.judging.compare import compare
 from wellkept.core.records.conflicts import key_of
@@ -55,9 +55,7 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
     Returns:
         One action per pair that has no conflict yet, open or resolved, also under the id of a merged memory.
     """
-    names = {one: merged[row].id if row in merged else row for one, row in heirs(survey.rows).items()}
-    names |= {one: row.id for one, row in merged.items()}
-    known = {key_of(names.get(item.a, item.a), names.get(item.b, item.b), item.kind) for item in survey.conflicts}
+    known = known_of(survey.conflicts, survey.rows, merged)
     found: dict[str, _Pair] = {}
     for finding in sorted(survey.findings, key=lambda one: _rank(one, merged)):
         if finding.verdict != "conflict" or _is_left_to_the_gate(finding, setting):
@@ -67,7 +65,8 @@ def flags_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
             found.setdefault(pair.key, pair)
     actions = []
     for key, pair in _most_telling(found).items():
-        rule = _rule(pair, setting)
+        seen = Figures(similarity=pair.finding.near.similarity, size=2, contradiction=pair.score)
+        rule = setting.config.acting("flag_contradiction", seen)
         if rule is not None and key not in known:
             actions.append(_flag(pair, rule))
     return sorted(actions, key=lambda action: action.targets)
@@ -113,16 +112,6 @@ def _most_telling(found: Mapping[str, _Pair]) -> dict[str, _Pair]:
         pairs.sort(key=lambda pair: -(pair.finding.near.similarity or 0.0))
         kept |= {pair.key: pair for pair in pairs[:MOST_OF_ONE]}
     return kept
-
-
-def _rule(pair: _Pair, setting: Setting) -> Rule | None:
-    """The first matching rule for contradictions; None if it is a `noop`."""
-    seen = Figures(similarity=pair.finding.near.similarity, size=2, contradiction=pair.score)
-    for rule in considered(setting.config.rules, setting.config.trigger):
-        spares = rule.action == "noop" and rule.trigger == "on_contradiction"
-        if (spares or rule.action == "flag_contradiction") and fits(rule, seen):
-            return None if spares else rule
-    return None
 
 
 def _flag(pair: _Pair, rule: Rule) -> Action:

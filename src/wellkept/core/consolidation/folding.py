@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 from wellkept.core.consolidation.findings import order_of
 from wellkept.core.consolidation.merged_memory import change_of
-from wellkept.core.consolidation.repointing import carried, heirs, relinked
-from wellkept.core.consolidation.rules import Figures, Rule, considered, fits
+from wellkept.core.consolidation.repointing import carried, flag_of, known_of, relinked
+from wellkept.core.consolidation.rules import Figures, Rule
 from wellkept.core.consolidation.survey import Around, Setting, Survey, id_of
 from wellkept.core.judging.second_look import SecondLook
 from wellkept.core.records.conflicts import is_open, key_of
 from wellkept.core.text.redaction import redacted
-from wellkept.types import Action, Conflict, Flag, Memory, Rationale
+from wellkept.types import Action, Conflict, Memory, Rationale
 
 SAMPLES = 3
 
@@ -47,7 +47,7 @@ def folds_of(survey: Survey, setting: Setting, merged: Mapping[str, Memory]) -> 
         if look.head not in rows or look.memory_id not in rows:
             continue
         head, member = rows[look.head], rows[look.memory_id]
-        rule = _rule(setting, "fold", Figures(similarity=look.similarity, size=2))
+        rule = setting.config.acting("fold", Figures(similarity=look.similarity, size=2))
         if rule is None or head.id == member.id:
             continue
         fold = found.get(head.id, Fold(head, (), (), rule))
@@ -125,11 +125,7 @@ def marks_of(survey: Survey, setting: Setting, remaining: Mapping[str, Memory]) 
         remaining: For each merged or folded memory, the memory that stands for it.
     """
     rows = {row.id: row for row in survey.rows} | dict(remaining)
-    names = {one: remaining[row].id if row in remaining else row for one, row in heirs(survey.rows).items()}
-    names |= {one: row.id for one, row in remaining.items()}
-    known: dict[str, Conflict] = {}
-    for item in survey.conflicts:
-        known.setdefault(key_of(names.get(item.a, item.a), names.get(item.b, item.b), item.kind), item)
+    known = known_of(survey.conflicts, survey.rows, remaining)
     found: dict[str, tuple[Conflict, Action]] = {}
     for mark in (mark for look in survey.looks for mark in look.marks):
         if mark.a not in rows or mark.b not in rows:
@@ -139,7 +135,7 @@ def marks_of(survey: Survey, setting: Setting, remaining: Mapping[str, Memory]) 
         if old.id == new.id or key_of(old.id, new.id, "outdated") in known or not _may_replace(listed, setting):
             continue
         score = Figures(similarity=mark.similarity, size=2, contradiction=mark.probability)
-        rule = _rule(setting, "mark", score)
+        rule = setting.config.acting("mark", score)
         mark = replace(mark, a=old.id, b=new.id, key=key_of(old.id, new.id, "outdated"))
         if rule is not None:
             found.setdefault(mark.key, (mark, _mark(mark, (old, new), listed, rule)))
@@ -153,15 +149,6 @@ def _may_replace(listed: Conflict | None, setting: Setting) -> bool:
 
 def _mark(mark: Conflict, pair: tuple[Memory, Memory], listed: Conflict | None, rule: Rule) -> Action:
     old, new = pair
-    flag = Flag(
-        a=old.id,
-        b=new.id,
-        kind="outdated",
-        reason=mark.reason,
-        similarity=mark.similarity,
-        differences=mark.differences,
-        probability=mark.probability,
-    )
     return Action(
         id=id_of("mark", rule.id, old.id, new.id),
         type="mark",
@@ -175,17 +162,7 @@ def _mark(mark: Conflict, pair: tuple[Memory, Memory], listed: Conflict | None, 
             differences=mark.differences,
         ),
         expect={row.id: row.version for row in pair},
-        flags=(flag,),
+        flags=(flag_of(mark),),
         settles=() if listed is None else (listed.key,),
         samples=(redacted(old.content), redacted(new.content)),
     )
-
-
-def _rule(setting: Setting, action: str, seen: Figures) -> Rule | None:
-    """The first matching rule; None if it is a `noop`, or if none matches."""
-    trigger = "on_similarity" if action == "fold" else "on_contradiction"
-    for rule in considered(setting.config.rules, setting.config.trigger):
-        spares = rule.action == "noop" and rule.trigger == trigger
-        if (spares or rule.action == action) and fits(rule, seen):
-            return None if spares else rule
-    return None

@@ -207,11 +207,7 @@ def _merging_rule(cluster: _Cluster, setting: Setting) -> Rule | None:
         lifecycle=min((_lifecycle(row, setting) for row in cluster.members), key=_FADING.index),
         score=max(decay_score(row, setting.now) for row in cluster.members),
     )
-    for rule in considered(setting.config.rules, setting.config.trigger):
-        for_clusters = rule.action == "merge" or (rule.action == "noop" and rule.trigger == "on_similarity")
-        if for_clusters and fits(rule, seen):
-            return rule
-    return None
+    return setting.config.first("merge", seen)
 
 
 # --------------------------------------------------------------------------------------------

@@ -87,19 +87,19 @@ def carried(
         if key not in known and not marked:
             old, new = sorted((other, kept), key=order_of)
             swapped = (new.id == other.id) != (item.b == other.id)
-            flags.setdefault(key, _flag(item, old.id, new.id, swapped=swapped))
+            flags.setdefault(key, flag_of(replace(item, a=old.id, b=new.id), swapped=swapped))
     return tuple(sorted(closed)), tuple(flags[key] for key in sorted(flags))
 
 
-def _flag(item: Conflict, a: str, b: str, *, swapped: bool) -> Flag:
-    told = tuple(swap(one) for one in item.differences) if swapped else item.differences
+def flag_of(item: Conflict, *, swapped: bool = False) -> Flag:
+    """The flag that opens a conflict; `swapped` when its sides have changed places."""
     return Flag(
-        a=a,
-        b=b,
+        a=item.a,
+        b=item.b,
         kind=item.kind,
         reason=item.reason,
         similarity=item.similarity,
-        differences=told,
+        differences=tuple(map(swap, item.differences)) if swapped else item.differences,
         probability=item.probability,
     )
 
@@ -118,6 +118,24 @@ def heirs(rows: Iterable[Memory]) -> dict[str, str]:
     known = list(rows)
     current = {row.id for row in known}
     return {one: row.id for row in known for one in merged_from(row) if one not in current}
+
+
+def known_of(
+    conflicts: Iterable[Conflict], rows: Iterable[Memory], remaining: Mapping[str, Memory]
+) -> dict[str, Conflict]:
+    """The conflicts by the key that their pairs have once a plan is executed; of several the first.
+
+    Args:
+        conflicts: All conflicts that name one of the rows.
+        rows: The rows that were read.
+        remaining: For each merged or folded memory, the memory that stands for it.
+    """
+    names = {one: remaining[row].id if row in remaining else row for one, row in heirs(rows).items()}
+    names |= {one: row.id for one, row in remaining.items()}
+    found: dict[str, Conflict] = {}
+    for item in conflicts:
+        found.setdefault(key_of(names.get(item.a, item.a), names.get(item.b, item.b), item.kind), item)
+    return found
 
 
 def apart(conflicts: Iterable[Conflict], now_named: Mapping[str, str], *, folding: bool = False) -> dict[str, set[str]]:

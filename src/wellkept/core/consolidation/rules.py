@@ -423,3 +423,22 @@ class Consolidation:
 
     def _has(self, action: ActionType) -> bool:
         return any(rule.action == action for rule in considered(self.rules, self.trigger))
+
+    def first(self, action: ActionType, seen: Figures) -> Rule | None:
+        """The first rule that decides about an action on a cluster or a contradiction; it may be a `noop`.
+
+        Args:
+            action: merge, fold, flag_contradiction or mark.
+            seen: Figures of the cluster or the contradiction.
+        """
+        trigger = _TRIGGERS[action][0]
+        for rule in considered(self.rules, self.trigger):
+            spares = rule.action == "noop" and rule.trigger == trigger
+            if (spares or rule.action == action) and fits(rule, seen):
+                return rule
+        return None
+
+    def acting(self, action: ActionType, seen: Figures) -> Rule | None:
+        """The same rule; None if it is a `noop`."""
+        rule = self.first(action, seen)
+        return None if rule is None or rule.action == "noop" else rule
