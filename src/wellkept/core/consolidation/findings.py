@@ -186,9 +186,9 @@ def comparable(near: Near, policy: Policy) -> bool:
     return in_scope(near.b, near.a, replace(kind, scope=tuple(key for key in kind.scope if key != "tags")))
 
 
-def looked_at(near: Near, opposites: Opposites = NO_OPPOSITES) -> Comparison:
-    """The comparison by rules."""
-    return compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity, opposites=opposites)
+def looked_at(near: Near, opposites: Opposites = NO_OPPOSITES, opinion: Opinion | None = None) -> Comparison:
+    """The comparison by rules, and by an opinion of the relation model if there is one."""
+    return compare(near.b, near.a, cosine=near.cosine, similarity=near.similarity, opinion=opinion, opposites=opposites)
 
 
 def is_plainly_apart(near: Near, opposites: Opposites = NO_OPPOSITES) -> bool:
@@ -265,14 +265,7 @@ def judged(near: Near, court: Court, told: Comparison) -> Finding:
     """The pair with its verdict; `told` is the comparison by rules."""
     opinion = court.opinions.get((near.a.content, near.b.content))
     if opinion is not None:
-        told = compare(
-            near.b,
-            near.a,
-            cosine=near.cosine,
-            similarity=near.similarity,
-            opinion=opinion,
-            opposites=court.policy.opposites,
-        )
+        told = looked_at(near, court.policy.opposites, opinion)
     return Finding(near, told, _verdict(near, told, court))
 
 

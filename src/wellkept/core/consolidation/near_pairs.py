@@ -50,7 +50,7 @@ def near_pairs(rows: NDArray[np.float32], *, floor: float, all_from: float, near
     limits = (nearest + _SPARE, MOST_NEAR + _SPARE)
     found: list[Pairs] = []
     held = 0
-    for tile in _tiles(_units(part), floor - _MARGIN, limits[1]):
+    for tile in _tiles(units_of(part), floor - _MARGIN, limits[1]):
         found.append(tile)
         held += len(tile[0])
         if held > _MANY:
@@ -64,7 +64,8 @@ def near_pairs(rows: NDArray[np.float32], *, floor: float, all_from: float, near
     return pairs[0][order], pairs[1][order], pairs[2][order]
 
 
-def _units(part: NDArray[np.float32]) -> NDArray[np.float32]:
+def units_of(part: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The rows scaled to length 1 in single precision; zero rows stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
     units: NDArray[np.float32] = (part / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32)
     return units

@@ -8,8 +8,7 @@ only grow.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
-from typing import Any, assert_never
+from typing import assert_never
 
 from wellkept.core.consolidation.merged_memory import MERGED_FROM, PROMOTED
 from wellkept.core.records.codec import time_from
@@ -210,15 +209,15 @@ def _number_rises(before: Json, after: Json) -> bool:
 
 
 def _time_is_later(before: Json, after: Json) -> bool:
-    return before is None and _time(after) is not None or _time(before) <= _time(after)
+    return before is None and time_from(after) is not None or time_from(before) <= time_from(after)
 
 
 def _end_is_later(before: Json, after: Json) -> bool:
-    return after is None or _time(before) <= _time(after)
+    return after is None or time_from(before) <= time_from(after)
 
 
 def _time_is_filled(before: Json, after: Json) -> bool:
-    return before is None and _time(after) is not None
+    return before is None and time_from(after) is not None
 
 
 def _text_is_filled(before: Json, after: Json) -> bool:
@@ -277,7 +276,3 @@ _OF_MERGE = tuple(name for name in _GROWTH if name != "last_confirmed_at")
 
 def _is_number(value: Json) -> bool:
     return type(value) in (int, float)
-
-
-def _time(value: Any) -> datetime:
-    return time_from(value)

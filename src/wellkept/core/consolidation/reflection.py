@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from wellkept.core.consolidation.extractive_summary import LIMIT, summarise
 from wellkept.core.consolidation.findings import order_of
 from wellkept.core.consolidation.merged_memory import change_of
+from wellkept.core.consolidation.near_pairs import units_of
 from wellkept.core.consolidation.plan import SAMPLES, plan_id_of
 from wellkept.core.consolidation.survey import id_of
 from wellkept.core.judging.calibration import Calibration, rounded
@@ -177,7 +178,7 @@ def _seeded(
     """Clusters around seeds, the most important seed first; ties go to the older memory."""
     ordered = sorted(rows, key=lambda row: (-row.importance, *order_of(row)))
     matrix = np.asarray([material.vectors[row.embedding] for row in ordered], dtype=np.float32)
-    unit = _units(matrix)
+    unit = units_of(matrix[:, :COMPARISON_DIMS])
     floor = calibration.cosine(config.similarity) - _ROUGH
     free = np.ones(len(ordered), dtype=np.bool_)
     found: list[Cluster] = []
@@ -201,13 +202,6 @@ def _seeded(
             chosen = tuple(sorted((ordered[one] for one in members), key=order_of))
             found.append(Cluster(chosen, ordered[at], min(members.values())))
     return found
-
-
-def _units(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    part = matrix[:, :COMPARISON_DIMS]
-    lengths = np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
-    units: NDArray[np.float32] = (part / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32)
-    return units
 
 
 def _near(

@@ -6,13 +6,13 @@ erased.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from wellkept.core.consolidation.plan import Setting, Survey, config_hash, plan_id_of, plan_of
 from wellkept.core.consolidation.rules import Consolidation, Rule, When
+from wellkept.core.consolidation.survey import id_of
 from wellkept.core.records.lifecycle import lifecycle
 from wellkept.errors import InvalidField
 from wellkept.policy import Policy
@@ -167,7 +167,7 @@ def fading_plan(
         now=now,
     )
     config = config_hash(setting)
-    snapshot = hashlib.sha256("\x1f".join(f"{row.id}:{row.version}" for row in rows).encode()).hexdigest()[:16]
+    snapshot = id_of(*(f"{row.id}:{row.version}" for row in rows), size=16)
     return Plan(
         plan_id=plan_id_of(config, snapshot, actions),
         config_hash=config,
