@@ -13,7 +13,7 @@ from datetime import datetime
 
 from wellkept.core.judging.compare import compare
 from wellkept.core.records import conflicts as flags
-from wellkept.core.records.lifecycle import archive, inherit, supersede
+from wellkept.core.records.lifecycle import archive, inherit, next_version, supersede
 from wellkept.core.records.merge import absorbed, confirmed, evolve, gathered, has_room, unconfirmed
 from wellkept.policy import KindPolicy
 from wellkept.policy.antonyms import Opposites
@@ -135,10 +135,10 @@ class _Draft:
         if memory.superseded_by != head.id:
             for row in self.material.wordings:
                 self._unlink((row.id, memory.id, "restates"))
-                self._change(row, replace(row, superseded_by=head.id, updated_at=now, version=row.version + 1))
+                self._change(row, replace(next_version(row, at=now), superseded_by=head.id))
                 self._link(row.id, head.id, "restates")
-            self._change(memory, replace(memory, status="wording", superseded_by=head.id, superseded_at=now,
-                                         updated_at=now, version=memory.version + 1))  # fmt: skip
+            kept = replace(next_version(memory, at=now), status="wording", superseded_by=head.id, superseded_at=now)
+            self._change(memory, kept)
             self._link(memory.id, head.id, "restates")
             told = replace(confirmed(head, at=now), pinned=head.pinned or memory.pinned)
             self._change(head, replace(told, confirmations=told.confirmations + memory.confirmations))
@@ -150,8 +150,8 @@ class _Draft:
     def split_off(self, memory_id: str) -> None:
         """Make the wording a memory of its own, which is never folded into this head again."""
         memory, head, now = self.row(memory_id), self.material.head, self.material.now
-        self._change(memory, replace(memory, status="active", superseded_by="", superseded_at=None, updated_at=now,
-                                     version=memory.version + 1))  # fmt: skip
+        alone = replace(next_version(memory, at=now), status="active", superseded_by="", superseded_at=None)
+        self._change(memory, alone)
         if head is None:
             return
         self._unlink((memory.id, head.id, "restates"))
@@ -164,11 +164,11 @@ class _Draft:
             case "replaces":
                 self.replace(one_id, front_id)
             case "replaces part of":
-                self.replace_part(one_id, front_id)
+                self.both_stand(one_id, front_id, UPDATES_PART)
             case "outdated by":
                 self.replace(front_id, one_id)
             case "keep both":
-                self.keep_both(one_id, front_id)
+                self.both_stand(one_id, front_id, "contradicts")
             case _:
                 pass
 
@@ -179,7 +179,7 @@ class _Draft:
         if self.material.supersedes and {old.status, new.status} == {"active"}:
             heir = inherit(new, old)
             if heir is not new:
-                self._change(new, replace(heir, updated_at=now, version=new.version + 1))
+                self._change(new, next_version(heir, at=now))
             hidden, link = supersede(old, self.row(new_id), at=now)
             self._take(hidden)
             self._take(link)
@@ -196,15 +196,15 @@ class _Draft:
         if before is None or before.resolution is not None or (before.a, before.probability) != (mark.a, 1.0):
             self._conflict(before, mark)
 
-    def replace_part(self, old_id: str, new_id: str) -> None:
-        """The newer memory replaces one thing that the older says: both stand, and recall puts the newer first.
+    def both_stand(self, old_id: str, new_id: str, rel: str) -> None:
+        """The two contradict each other, or the newer replaces one thing that the older says: both stand.
 
         A mark would say of the whole older memory that it is outdated, so what the gate has marked is settled.
         """
         self._forget_links(old_id, new_id)
         self._settle(old_id, new_id, "keep_both")
         self._flag(old_id, new_id, "contradiction", "keep_both")
-        self._link(new_id, old_id, UPDATES_PART)
+        self._link(new_id, old_id, rel)
 
     def add(self, memory_id: str, old_id: str) -> None:
         """The memory adds to the older one: a link, or an addition to its text where the policy of the kind evolves."""
@@ -218,20 +218,13 @@ class _Draft:
             return
         grown = gathered(evolve(old, memory.content, at=now, similarity=1.0), memory)
         self._change(old, grown)
-        self._change(memory, replace(memory, status="wording", superseded_by=old_id, superseded_at=now, updated_at=now,
-                                     version=memory.version + 1))  # fmt: skip
+        kept = replace(next_version(memory, at=now), status="wording", superseded_by=old_id, superseded_at=now)
+        self._change(memory, kept)
         self._link(memory_id, old_id, "restates")
         for alias in absorbed(old_id, (memory.content,), frozenset()):
             self._take(alias)
         self._settle(memory_id, old_id, "merge")
         self._forget_links(memory_id, old_id)
-
-    def keep_both(self, old_id: str, new_id: str) -> None:
-        """The two contradict each other, and both stand."""
-        self._forget_links(old_id, new_id)
-        self._settle(old_id, new_id, "keep_both")
-        self._flag(old_id, new_id, "contradiction", "keep_both")
-        self._link(new_id, old_id, "contradicts")
 
     def settle_rest(self, memory_id: str, front: str, parts: Sequence[AnswerPart]) -> None:
         """Settle what is open with named candidates that no effect so far was about.

@@ -103,14 +103,17 @@ def is_ahead(new: Statement, old: Memory, *, recorded: datetime, now: datetime) 
     return max(ours, theirs) > now and ours != theirs
 
 
+def next_version(memory: Memory, *, at: datetime) -> Memory:
+    """The memory as its next version, in which the caller changes what has changed."""
+    return replace(memory, updated_at=at, version=memory.version + 1)
+
+
 def supersede(old: Memory, new: Memory, *, at: datetime) -> tuple[Effect, ...]:
     """Effects that supersede `old` by `new` and add the `supersedes` link.
 
     The caller keeps the pin (`inherit`) and checks for cycles (`check_supersession`).
     """
-    hidden = replace(
-        old, status="superseded", superseded_by=new.id, superseded_at=at, updated_at=at, version=old.version + 1
-    )
+    hidden = replace(next_version(old, at=at), status="superseded", superseded_by=new.id, superseded_at=at)
     return MemoryChange(old, hidden), LinkChange(None, Link(new.id, old.id, "supersedes", at))
 
 
@@ -177,9 +180,7 @@ def restore(
     """
     if memory.status == "erased":
         raise IllegalTransition(f"{memory.id} was erased; nothing is left to restore", where="restore")
-    back = replace(
-        memory, status="active", superseded_by="", superseded_at=None, updated_at=at, version=memory.version + 1
-    )
+    back = replace(next_version(memory, at=at), status="active", superseded_by="", superseded_at=None)
     if memory.status == "archived":
         # Restoring counts as a use, so that the next decay pass does not archive it again.
         back = replace(back, access_count=memory.access_count + 1, last_accessed_at=at)
@@ -208,7 +209,7 @@ def archive(memory: Memory, *, at: datetime) -> tuple[Effect, ...]:
         raise IllegalTransition(f"{memory.id} is a wording of {memory.superseded_by}", where="forget", todo=todo)
     if memory.status != "active":
         raise IllegalTransition(f"{memory.id} is {memory.status} already", where="forget", todo="Nothing is to be done")
-    return (MemoryChange(memory, replace(memory, status="archived", updated_at=at, version=memory.version + 1)),)
+    return (MemoryChange(memory, replace(next_version(memory, at=at), status="archived")),)
 
 
 def head_of(memory: Memory, known: Mapping[str, Memory]) -> Memory:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from wellkept.core.records.lifecycle import next_version
 from wellkept.core.text.forms import canonical_hash, content_hash, excerpt
 from wellkept.core.text.titles import titles, with_titles
 from wellkept.types import AliasChange, Effect, Json, Memory, MemoryChange, Statement, Update
@@ -60,23 +61,19 @@ def evolve(memory: Memory, text: str, *, at: datetime, similarity: float) -> Mem
     Above ten updates the oldest leaves the text (it stays in the journal) and the memory is marked for review.
     `embedding` is cleared; the caller computes the vector.
     """
-    first = original(memory)
     updates = (*memory.updates, Update(at, text, similarity))
     metadata = dict(memory.metadata)
     if len(updates) > SHOWN_UPDATES:
         updates = updates[-SHOWN_UPDATES:]
         metadata[REVIEW_MARK] = "more than ten updates"
-    return replace(
-        memory,
-        content=first + added(updates),
-        updates=updates,
-        evolution_count=memory.evolution_count + 1,
-        metadata=metadata,
-        updated_at=at,
-        version=memory.version + 1,
-        embedding="",
-        chunks=0,
-    )
+    grown = _with_updates(memory, updates, at=at)
+    return replace(grown, evolution_count=memory.evolution_count + 1, metadata=metadata)
+
+
+def _with_updates(memory: Memory, updates: tuple[Update, ...], *, at: datetime) -> Memory:
+    """The next version of a memory, whose text is the original with these dated updates."""
+    content = original(memory) + added(updates)
+    return replace(next_version(memory, at=at), content=content, updates=updates, embedding="", chunks=0)
 
 
 def has_room(memory: Memory, text: str, *, at: datetime) -> bool:
@@ -88,15 +85,7 @@ def has_room(memory: Memory, text: str, *, at: datetime) -> bool:
 def without(memory: Memory, text: str, *, at: datetime) -> Memory:
     """The memory without the dated updates that are this text; the caller computes the vector of what is left."""
     updates = tuple(update for update in memory.updates if update.text != text)
-    return replace(
-        memory,
-        content=original(memory) + added(updates),
-        updates=updates,
-        updated_at=at,
-        version=memory.version + 1,
-        embedding="",
-        chunks=0,
-    )
+    return _with_updates(memory, updates, at=at)
 
 
 def evolution(memory: Memory) -> dict[str, Json]:
@@ -117,31 +106,29 @@ def confirm(memory: Memory, new: Statement, *, at: datetime, raise_importance: b
     The confirmation is counted, empty fields are filled, provenance ids are merged. Importance changes only with
     `raise_importance`, to the higher of the two. A different title is kept as an additional one.
     """
+    importance = max(memory.importance, new.importance) if raise_importance else memory.importance
+    return replace(_filled(confirmed(memory, at=at), new), tags=memory.tags or new.tags, importance=importance)
+
+
+def _filled(memory: Memory, new: Statement) -> Memory:
+    """The memory with what it lacks from a statement that says the same or adds to it, and all titles and ids."""
     filled = replace(
-        confirmed(memory, at=at),
+        memory,
         title=memory.title or new.title,
         summary=memory.summary or new.summary,
         subject=memory.subject or new.subject,
         attribute=memory.attribute or (new.attribute if not memory.subject else ""),
-        tags=memory.tags or new.tags,
         event_time=memory.event_time or new.event_time,
         event_end=memory.event_end or (new.event_end if memory.event_time is None else None),
         source=memory.source or new.source,
         provenance=united(memory.provenance, new.provenance)[:MAX_PROVENANCE],
-        importance=max(memory.importance, new.importance) if raise_importance else memory.importance,
     )
     return with_titles(filled, titles(new))
 
 
 def confirmed(memory: Memory, *, at: datetime) -> Memory:
     """The memory with one more confirmation and nothing else changed."""
-    return replace(
-        memory,
-        confirmations=memory.confirmations + 1,
-        last_confirmed_at=at,
-        updated_at=at,
-        version=memory.version + 1,
-    )
+    return replace(next_version(memory, at=at), confirmations=memory.confirmations + 1, last_confirmed_at=at)
 
 
 def unconfirmed(head: Memory, wording: Memory, *, at: datetime, last: datetime | None) -> Memory:
@@ -154,13 +141,7 @@ def unconfirmed(head: Memory, wording: Memory, *, at: datetime, last: datetime |
         last: Time of the last other confirmation; ignored when no confirmation is left.
     """
     left = max(0, head.confirmations - 1 - wording.confirmations)
-    return replace(
-        head,
-        confirmations=left,
-        last_confirmed_at=last if left else None,
-        updated_at=at,
-        version=head.version + 1,
-    )
+    return replace(next_version(head, at=at), confirmations=left, last_confirmed_at=last if left else None)
 
 
 def gathered(memory: Memory, new: Statement) -> Memory:
@@ -168,22 +149,13 @@ def gathered(memory: Memory, new: Statement) -> Memory:
 
     Importance becomes the higher of the two; a differing stance stays in the journal with the text.
     """
-    grown = replace(
-        memory,
-        title=memory.title or new.title,
-        summary=memory.summary or new.summary,
-        subject=memory.subject or new.subject,
-        attribute=memory.attribute or (new.attribute if not memory.subject else ""),
+    grown = replace(memory, metadata={**new.metadata, **memory.metadata})
+    return replace(
+        _filled(grown, new),
         tags=united(memory.tags, new.tags),
         importance=max(memory.importance, new.importance),
-        event_time=memory.event_time or new.event_time,
-        event_end=memory.event_end or (new.event_end if memory.event_time is None else None),
-        source=memory.source or new.source,
-        provenance=united(memory.provenance, new.provenance)[:MAX_PROVENANCE],
-        metadata={**new.metadata, **memory.metadata},
         pinned=memory.pinned or new.pinned,
     )
-    return with_titles(grown, titles(new))
 
 
 def united(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
