@@ -25,7 +25,7 @@ from wellkept.core.consolidation.survey import Survey as Survey
 from wellkept.core.judging.other_fields import Beside, agreed, beside
 from wellkept.core.records.codec import dumps
 from wellkept.core.records.conflicts import is_open
-from wellkept.core.records.lifecycle import decay_score, is_expired, lifecycle
+from wellkept.core.records.lifecycle import days_since, decay_score, is_expired, lifecycle
 from wellkept.core.text.forms import slot_key
 from wellkept.core.text.redaction import redacted
 from wellkept.types import Action, Detected, Lifecycle, Memory, Plan, Rationale, RowChange
@@ -34,7 +34,6 @@ from wellkept.types.showing import count_of
 SAMPLES = 3
 PROTECTED_KINDS = frozenset(("procedural",))
 """Kinds that decay and archiving skip, like pinned memories."""
-_DAY = 86_400.0
 _FADING: tuple[Lifecycle, ...] = ("ACTIVE", "WEAK", "DORMANT")
 
 
@@ -198,7 +197,7 @@ def _unparted(
 def _merging_rule(cluster: _Cluster, setting: Setting) -> Rule | None:
     """The first matching rule for clusters, including a `noop`."""
     seen = Figures(
-        age_days=min(_age(row, setting.now) for row in cluster.members),
+        age_days=min(days_since(row.created_at, setting.now) for row in cluster.members),
         access_count=sum(row.access_count for row in cluster.members),
         importance=max(row.importance for row in cluster.members),
         categories=frozenset(name for row in cluster.members for name in _categories(row)),
@@ -263,7 +262,7 @@ def _merge_reason(cluster: _Cluster) -> str:
 def _single(row: Memory, setting: Setting, *, disputed: bool) -> Action | None:
     """The action for a single memory: promote, archive, noop or None."""
     seen = Figures(
-        age_days=_age(row, setting.now),
+        age_days=days_since(row.created_at, setting.now),
         access_count=row.access_count,
         importance=row.importance,
         categories=_categories(row),
@@ -357,7 +356,3 @@ def _categories(row: Memory) -> frozenset[str]:
 
 def _lifecycle(row: Memory, setting: Setting) -> Lifecycle:
     return lifecycle(row, setting.policy.for_kind(row.kind).decay, setting.now)
-
-
-def _age(row: Memory, now: datetime) -> float:
-    return max(0.0, (now - row.created_at).total_seconds() / _DAY)

@@ -33,10 +33,14 @@ def last_use(memory: Memory) -> datetime:
     return memory.last_accessed_at or memory.created_at
 
 
+def days_since(time: datetime, now: datetime) -> float:
+    """Days from a time to now; a future time counts as now."""
+    return max(0.0, (now - time).total_seconds() / _DAY)
+
+
 def retrievability(memory: Memory, decay: Decay, now: datetime) -> float:
     """`exp(-days since last use / stability)`, 0 to 1; a use in the future counts as now."""
-    days = max(0.0, (now - last_use(memory)).total_seconds() / _DAY)
-    return math.exp(-days / (memory.stability or decay.stability_days))
+    return math.exp(-days_since(last_use(memory), now) / (memory.stability or decay.stability_days))
 
 
 def lifecycle(memory: Memory, decay: Decay, now: datetime) -> Lifecycle:
@@ -60,8 +64,7 @@ DECAY_RATE = 0.1
 
 def decay_score(memory: Memory, now: datetime) -> float:
     """Importance after decay: `importance * exp(-0.1 * days since last use)`."""
-    days = max(0.0, (now - last_use(memory)).total_seconds() / _DAY)
-    return memory.importance * math.exp(-DECAY_RATE * days)
+    return memory.importance * math.exp(-DECAY_RATE * days_since(last_use(memory), now))
 
 
 def grown_stability(memory: Memory, decay: Decay) -> float:
