@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from unicodedata import normalize
 
@@ -195,37 +196,31 @@ class _Shelf:
         return [*marks, ("kind", memory.kind)] if memory.kind in self._by_words else marks
 
 
+@dataclass(slots=True)
 class _Judge:
-    """Decides whether two memories are duplicates."""
+    """Decides whether two memories are duplicates.
 
-    def __init__(
-        self,
-        opinions: Mapping[Pair, Opinion],
-        sure_at: Mapping[str, float],
-        apart: frozenset[frozenset[str]],
-        alike: frozenset[frozenset[str]],
-        by_words: Mapping[str, float],
-        opposites: Opposites,
-        forms: _Forms,
-    ) -> None:
-        self._forms = forms
-        self._opinions = opinions
-        self._sure_at = sure_at
-        self._apart = apart
-        self._alike = alike
-        self._by_words = by_words
-        self._opposites = opposites
-        self.guessed: set[frozenset[str]] = set()
-        """Pairs that nothing but a possible restatement joins."""
+    Attributes:
+        guessed: Pairs that nothing but a possible restatement joins.
+    """
+
+    opinions: Mapping[Pair, Opinion]
+    sure_at: Mapping[str, float]
+    apart: frozenset[frozenset[str]]
+    alike: frozenset[frozenset[str]]
+    by_words: Mapping[str, float]
+    opposites: Opposites
+    forms: _Forms
+    guessed: set[frozenset[str]] = field(default_factory=set)
 
     def says_the_same(self, one: Memory, other: Memory) -> bool:
         older, newer = sorted((one, other), key=age_of)
         pair = frozenset((older.id, newer.id))
-        if pair in self._apart:
+        if pair in self.apart:
             return False
         if self._is_the_same(newer, older):
             return True
-        if pair in self._alike and _read(newer, older, self._opposites).relation != "conflict":
+        if pair in self.alike and _read(newer, older, self.opposites).relation != "conflict":
             self.guessed.add(pair)
             return True
         return False
@@ -233,20 +228,20 @@ class _Judge:
     def _is_the_same(self, newer: Memory, older: Memory) -> bool:
         if not _may_be_one(newer, older):
             return False
-        if self._forms.are_the_same(newer, older):
-            both = _read(newer, older, self._opposites), _read(older, newer, self._opposites)
+        if self.forms.are_the_same(newer, older):
+            both = _read(newer, older, self.opposites), _read(older, newer, self.opposites)
             return all(told.relation == "same" for told in both)
-        opinion = self._opinions.get((older.content, newer.content))
+        opinion = self.opinions.get((older.content, newer.content))
         if opinion is not None:
             return self._is_told_again(newer, older, opinion)
-        bound = self._by_words.get(newer.kind)
-        return bound is not None and _in_the_same_words(newer, older, bound, self._opposites)
+        bound = self.by_words.get(newer.kind)
+        return bound is not None and _in_the_same_words(newer, older, bound, self.opposites)
 
     def _is_told_again(self, newer: Memory, older: Memory, opinion: Opinion) -> bool:
         # "generalises" permits the gate to drop a text, but not to show it instead of the more detailed one.
-        comparison = _read(newer, older, self._opposites, opinion)
-        sure = opinion.repeats >= self._sure_at.get(newer.kind, _NEVER)
-        return sure and comparison.relation == "same" and not _is_barred(newer, older, comparison, self._opposites)
+        comparison = _read(newer, older, self.opposites, opinion)
+        sure = opinion.repeats >= self.sure_at.get(newer.kind, _NEVER)
+        return sure and comparison.relation == "same" and not _is_barred(newer, older, comparison, self.opposites)
 
 
 def _may_be_one(newer: Memory, older: Memory) -> bool:
