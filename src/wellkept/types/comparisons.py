@@ -58,13 +58,7 @@ class Opinion:
 
     def of(self, relation: Relation) -> float:
         """The probability of one relation; 0 for a relation the model does not know."""
-        return {
-            "same": self.same,
-            "refines": self.refines,
-            "generalises": self.generalises,
-            "conflict": self.conflict,
-            "distinct": self.distinct,
-        }.get(relation, 0.0)
+        return getattr(self, relation, 0.0)
 
     def likeliest(self, among: Iterable[Relation]) -> Relation:
         """The most probable of these relations, the first of equals."""
