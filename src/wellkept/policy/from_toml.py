@@ -61,18 +61,14 @@ class PolicyReader:
         days = self._number(data, "conflict_days", "", CONFLICT_DAYS, (0.01, 36_500))
         antonyms = self._antonyms(data.get("antonyms", []))
         ask = self._number(data, "ask", "", QUESTIONS_PER_100, (0, 100))
-        words = {"answers": (data.get("answers", "mark"), get_args(Answers))}
-        words["judging"] = (data.get("judging", "now"), get_args(WhenJudged))
-        for key, (value, allowed) in words.items():
-            if value not in allowed:
-                raise self._wrong(key, value, allowed)
         return {
             "kinds": kinds,
             "max_content_chars": int(most),
             "conflict_days": days,
             "antonyms": antonyms,
             "ask": ask,
-            **{key: value for key, (value, _) in words.items()},
+            "answers": self._one_of(data.get("answers", "mark"), "answers", get_args(Answers)),
+            "judging": self._one_of(data.get("judging", "now"), "judging", get_args(WhenJudged)),
         }
 
     def _antonyms(self, pairs: Any) -> tuple[tuple[str, str], ...]:
@@ -85,16 +81,13 @@ class PolicyReader:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise self._error("packs", "must be a list of names", 'Write packs = ["agent_memory"]')
         known = tuple(pack.name for pack in PACKS)
-        for name in names:
-            if name not in known:
-                raise self._wrong("packs", name, known)
-        return kinds_of(names)
+        return kinds_of(self._one_of(name, "packs", known) for name in names)
 
     def _kind(self, kind: str, entry: Mapping[str, Any]) -> KindPolicy:
         path = f"kinds.{kind}."
         self._keys(entry, tuple(item.name for item in fields(KindPolicy)), path)
         if "preset" in entry:
-            self._choice(entry["preset"], "preset", path)
+            self._one_of(entry["preset"], path + "preset", CHOICES["preset"])
             start = replace(PRESETS[entry["preset"]], decay=DEFAULT_KINDS.get(kind, PRESETS[entry["preset"]]).decay)
         elif kind in DEFAULT_KINDS:
             start = DEFAULT_KINDS[kind]
@@ -120,7 +113,7 @@ class PolicyReader:
                 case _ if key in SHARES:
                     changes[key] = self._number(entry, key, path, 0, (0, 1))
                 case _:
-                    changes[key] = self._choice(value, key, path)
+                    changes[key] = self._one_of(value, path + key, CHOICES[key])
         return replace(start, **changes)
 
     def _bands(self, value: Any, path: str) -> tuple[Band, ...]:
@@ -132,9 +125,7 @@ class PolicyReader:
             self._keys(item, ("at", "outcome", "inclusive"), key + ".")
             if "at" not in item or "outcome" not in item:
                 raise self._error(key, "each band needs `at` and `outcome`", "Add the missing one")
-            outcome = item["outcome"]
-            if outcome not in get_args(BandOutcome):
-                raise self._wrong(key + ".outcome", outcome, get_args(BandOutcome))
+            outcome = self._one_of(item["outcome"], key + ".outcome", get_args(BandOutcome))
             inclusive = item.get("inclusive", True)
             if not isinstance(inclusive, bool):
                 raise self._wrong(key + ".inclusive", inclusive, ("true", "false"))
@@ -151,9 +142,9 @@ class PolicyReader:
         numbers = {name: self._number(value, name, key + ".", 0, _DECAY_RANGES[name]) for name in value}
         return replace(start, **numbers)
 
-    def _choice(self, value: Any, key: str, path: str) -> Any:
-        if value not in CHOICES[key]:
-            raise self._wrong(path + key, value, CHOICES[key])
+    def _one_of(self, value: Any, key: str, allowed: tuple[str, ...]) -> Any:
+        if value not in allowed:
+            raise self._wrong(key, value, allowed)
         return value
 
     def _name(self, value: Any, key: str, path: str) -> str:
@@ -170,10 +161,7 @@ class PolicyReader:
         allowed = LISTS[key]
         if not isinstance(value, list):
             raise self._error(path + key, "must be a list", f"Use any of: {', '.join(allowed)}")
-        for item in value:
-            if item not in allowed:
-                raise self._wrong(path + key, item, allowed)
-        return tuple(value)
+        return tuple(self._one_of(item, path + key, allowed) for item in value)
 
     def _number(
         self, table: Mapping[str, Any], key: str, path: str, default: float, bounds: tuple[float, float]
