@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from wellkept.policy.record import (
     DEDUP_CHECK_THRESHOLD,
@@ -13,28 +14,25 @@ from wellkept.policy.record import (
     KindPolicy,
 )
 
+_KEEPING = KindPolicy(preset="general", repeats="fold", updates="mark")
+"""A restatement is kept as a wording, and what it probably outdates is marked: all presets but `append_only`."""
+_COMPARED = replace(_KEEPING, stages=("hash", "canonical", "vector"))
+"""Repeats are looked for verbatim and by vector too."""
+
 PRESETS: Mapping[str, KindPolicy] = {
-    "insight": KindPolicy(
+    "insight": replace(
+        _COMPARED,
         preset="insight",
-        repeats="fold",
-        updates="mark",
-        stages=("hash", "canonical", "vector"),
         bands=(Band(DEDUP_CHECK_THRESHOLD, "skip"), Band(SIMILARITY_EDGE_THRESHOLD, "link")),
         delivery="sync",
     ),
     "append_only": KindPolicy(preset="append_only", admit="anything"),
-    "general": KindPolicy(
-        preset="general",
-        repeats="fold",
-        updates="mark",
-        scope=("kind", "tags"),
-        stages=("hash", "canonical", "vector"),
-        bands=(Band(DEDUP_CHECK_THRESHOLD, "merge"),),
+    "general": replace(
+        _COMPARED, preset="general", scope=("kind", "tags"), bands=(Band(DEDUP_CHECK_THRESHOLD, "merge"),)
     ),
-    "fact": KindPolicy(
+    "fact": replace(
+        _KEEPING,
         preset="fact",
-        repeats="fold",
-        updates="mark",
         scope=("kind", "agent"),
         stages=("hash", "canonical", "subject", "vector"),
         bands=(Band(DEDUP_CHECK_THRESHOLD, "skip"),),
@@ -42,23 +40,18 @@ PRESETS: Mapping[str, KindPolicy] = {
         act_at=0.85,
         on_same_subject="replace",
     ),
-    "episode": KindPolicy(
+    "episode": replace(
+        _KEEPING,
         preset="episode",
-        repeats="fold",
-        updates="mark",
         scope=("kind", "agent"),
         stages=("window",),
         admit="anything",
         decay=Decay(14, 2.0, 0.5, 0.1, 180),
     ),
-    "decision": KindPolicy(
-        preset="decision", repeats="fold", updates="mark", scope=("kind", "agent"), admit="decision"
-    ),
-    "knowledge": KindPolicy(
+    "decision": replace(_KEEPING, preset="decision", scope=("kind", "agent"), admit="decision"),
+    "knowledge": replace(
+        _COMPARED,
         preset="knowledge",
-        repeats="fold",
-        updates="mark",
-        stages=("hash", "canonical", "vector"),
         bands=(
             Band(EVOLUTION_THRESHOLDS["duplicate"], "skip", inclusive=False),
             Band(EVOLUTION_THRESHOLDS["evolve_min"], "evolve"),
