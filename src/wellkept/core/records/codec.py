@@ -181,15 +181,8 @@ def text_digest(text: str) -> str:
 # --------------------------------------------------------------------------------------------
 # Reading back
 
-_TIMES = (
-    "event_time",
-    "event_end",
-    "expires_at",
-    "ended_at",
-    "superseded_at",
-    "last_confirmed_at",
-    "last_accessed_at",
-)
+_TIMES = tuple(field.name for field in fields(Memory) if field.type == "datetime | None")
+"""Fields of a memory that hold a time or none."""
 
 
 def memory_from(plain: Mapping[str, Json]) -> Memory:
@@ -215,7 +208,7 @@ def memory_from(plain: Mapping[str, Json]) -> Memory:
 
 def link_from(plain: Mapping[str, Json]) -> Link:
     """Decode a link."""
-    rel, created_at = plain.get("rel", "related"), _time(plain, "created_at")
+    rel, created_at = plain.get("rel", "related"), _maybe(plain, "created_at", time_from)
     return _made(Link, {"src": plain["src"], "dst": plain["dst"], "rel": rel, "created_at": created_at})
 
 
@@ -229,7 +222,7 @@ def conflict_from(plain: Mapping[str, Json]) -> Conflict:
     values = dict(plain)
     values["created_at"] = time_from(values["created_at"])
     for name in ("expires_at", "resolved_at"):
-        values[name] = _time(values, name)
+        values[name] = _maybe(values, name, time_from)
     values["differences"] = _each(values, "differences", difference_from)
     values.setdefault("similarity", None)
     return _made(Conflict, values)
@@ -257,13 +250,13 @@ def effect_from(plain: Mapping[str, Json]) -> Effect:
     """
     match plain["type"]:
         case "memory":
-            return MemoryChange(_end(plain, "before", memory_from), _end(plain, "after", memory_from))
+            return MemoryChange(_maybe(plain, "before", memory_from), _maybe(plain, "after", memory_from))
         case "alias":
             return _made(AliasChange, {name: plain[name] for name in ("memory_id", "hash", "present")})
         case "link":
-            return LinkChange(_end(plain, "before", link_from), _end(plain, "after", link_from))
+            return LinkChange(_maybe(plain, "before", link_from), _maybe(plain, "after", link_from))
         case "conflict":
-            return ConflictChange(_end(plain, "before", conflict_from), _end(plain, "after", conflict_from))
+            return ConflictChange(_maybe(plain, "before", conflict_from), _maybe(plain, "after", conflict_from))
         case other:
             raise ValueError(f"unknown effect type {other!r}")
 
@@ -277,9 +270,9 @@ def entry_from(plain: Mapping[str, Json], *, effects: tuple[Effect, ...] | None 
     values["reasons"] = _each(values, "reasons", reason_from)
     values["matches"] = _each(values, "matches", match_from)
     values["effects"] = _each(values, "effects", effect_from) if effects is None else effects
-    values["dropped"] = _end(values, "dropped", memory_from)
-    values["asks"] = _end(values, "asks", question_from)
-    values["reading"] = _end(values, "reading", reading_from)
+    values["dropped"] = _maybe(values, "dropped", memory_from)
+    values["asks"] = _maybe(values, "asks", question_from)
+    values["reading"] = _maybe(values, "reading", reading_from)
     return _made(JournalEntry, values)
 
 
@@ -287,7 +280,7 @@ def question_from(plain: Mapping[str, Json]) -> QuestionRecord:
     """Decode the question of a journal entry."""
     values = dict(plain)
     values["chances"] = _each(values, "chances", lambda one: _made(Chance, one))
-    values["expires_at"] = _time(values, "expires_at")
+    values["expires_at"] = _maybe(values, "expires_at", time_from)
     return _made(QuestionRecord, values)
 
 
@@ -308,12 +301,7 @@ def _made(record: type[T], values: Mapping[str, Json]) -> T:
     return record(**values)
 
 
-def _time(plain: Mapping[str, Json], name: str) -> datetime | None:
-    text = plain.get(name)
-    return None if text is None else time_from(text)
-
-
-def _end(plain: Mapping[str, Json], name: str, make: Callable[[Mapping[str, Json]], T]) -> T | None:
+def _maybe(plain: Mapping[str, Json], name: str, make: Callable[[Any], T]) -> T | None:
     part = plain.get(name)
     return None if part is None else make(part)
 
