@@ -105,6 +105,26 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def only_value(content: object, key: str) -> object:
+    """The value in a model's answer that is one bare JSON object with this one key; None for any other answer.
+
+    Example:
+        >>> only_value('{"verdict": "conflict"}', "verdict"), only_value('Sure! {"verdict": "conflict"}', "verdict")
+        ('conflict', None)
+    """
+    if not isinstance(content, str):
+        return None
+    try:
+        said = json.loads(content, object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        return None
+    # Parsed as pairs, so that a key that stands there twice is detected.
+    if not isinstance(said, list) or len(said) != 1 or not isinstance(said[0], tuple) or said[0][0] != key:
+        return None
+    value: object = said[0][1]
+    return value
+
+
 def content_of(body: bytes, where: str) -> object:
     """The message content of a chat completion.
 

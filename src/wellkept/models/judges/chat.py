@@ -6,14 +6,13 @@ prompt marks as untrusted. Only a bare JSON object with one of three verdicts co
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wellkept.models.endpoints.completion import ChatClient, sendable
+from wellkept.models.endpoints.completion import ChatClient, only_value, sendable
 from wellkept.models.judges.timeboxed import SECONDS
 
 log = logging.getLogger("wellkept")
@@ -78,12 +77,5 @@ def verdict_of(content: object) -> str | None:
     """
     if not isinstance(content, str) or len(content) > 200:
         return None
-    try:
-        said = json.loads(content, object_pairs_hook=list)
-    except (ValueError, RecursionError):
-        return None
-    # Parsed as pairs, so that a duplicate key `verdict` is detected.
-    for verdict in SAID:
-        if said == [("verdict", verdict)]:
-            return verdict
-    return None
+    verdict = only_value(content, "verdict")
+    return verdict if isinstance(verdict, str) and verdict in SAID else None

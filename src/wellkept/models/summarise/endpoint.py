@@ -6,12 +6,11 @@ counts as an answer. `core.consolidation.reflection` decides whether the text is
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 
 from wellkept.errors import ConfigError
-from wellkept.models.endpoints.completion import ChatClient, sendable
+from wellkept.models.endpoints.completion import ChatClient, only_value, sendable
 from wellkept.models.endpoints.options import flag, number, options_of, shown
 from wellkept.models.port import Summariser
 
@@ -61,16 +60,7 @@ def summary_of(content: object) -> str | None:
         >>> summary_of('{"summary": "Tea is upstairs."}'), summary_of("Sure! Tea is upstairs.")
         ('Tea is upstairs.', None)
     """
-    if not isinstance(content, str):
-        return None
-    try:
-        said = json.loads(content, object_pairs_hook=list)
-    except (ValueError, RecursionError):
-        return None
-    # Parsed as pairs, so that a duplicate key `summary` is detected.
-    if not isinstance(said, list) or len(said) != 1 or not isinstance(said[0], tuple) or said[0][0] != "summary":
-        return None
-    text = said[0][1]
+    text = only_value(content, "summary")
     return text.strip() if isinstance(text, str) else None
 
 
