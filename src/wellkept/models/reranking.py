@@ -21,7 +21,6 @@ from wellkept.models.judges.timeboxed import TimeBoxed
 if TYPE_CHECKING:
     from wellkept.models.port import Reranker
 
-PREFIX = "onnx:"
 SECONDS = 2.0
 """Default time limit of the reranker per query."""
 _OPTIONS = frozenset({"output", "sha256", "longest", "seconds"})

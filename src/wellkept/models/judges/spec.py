@@ -5,7 +5,6 @@ from __future__ import annotations
 from wellkept.models.endpoints.options import flag, number, options_in, options_of, output_in, seconds_in
 from wellkept.models.judges.timeboxed import SECONDS, TimeBoxed
 
-NLI = "nli:"
 _WHERE = "judge"
 _NLI_OPTIONS = frozenset({"sha256", "contradiction", "longest", "seconds"})
 _CHAT_OPTIONS = frozenset({"model", "seconds", "timeout", "retries", "max_tokens", "json"})

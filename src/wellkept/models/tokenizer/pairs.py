@@ -39,8 +39,6 @@ _NUMBERS: dict[str, str] = _TENS | {
 """Number words equal their digits: "two" and "2" are a shared word."""
 _ORDINAL = re.compile(r"0*([0-9]+)(?:st|nd|rd|th)?")
 FRAME_PIECES = 3
-LONGEST = 256
-"""Most pieces of both texts together, including frame pieces; longer pairs are not judged."""
 
 
 @dataclass(frozen=True, slots=True)
