@@ -17,6 +17,7 @@ from wellkept.models.crossencoder import TODO, Files, Pairs, bytes_of, files_at,
 from wellkept.models.judges.ending import WORK
 from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import first_output, session, verified_bytes
+from wellkept.models.tokenizer.pairs import shares
 
 LONGEST = 256
 """Most tokens of a pair. Many models allow 512, at four times the cost."""
@@ -131,8 +132,7 @@ def row_of(logits: NDArray[np.float64], what: str, *, least: int = 1) -> NDArray
 
 def share(row: NDArray[np.float64], output: int) -> float:
     """The softmax probability of one output."""
-    shares = np.exp(row - row.max())
-    return float(shares[output] / shares.sum())
+    return float(shares(row)[output])
 
 
 def _let_it_finish() -> None:
