@@ -47,7 +47,7 @@ class Windows:
         plain = text.encode("utf-8", "replace").decode()
         plain = unicodedata.normalize("NFKC", plain) if self.width_variants else plain
         encoding = self.tokenizer.encode(plain)
-        if not _is_readable(plain, encoding, self.unknown):
+        if encoding.unknown_share(plain, self.unknown) > UNREADABLE_SHARE:
             return []
         ids, words = encoding.ids, encoding.word_ids
         body = WINDOW - len(self.start) - 1
@@ -58,18 +58,6 @@ class Windows:
             cut.append((*self.start, *ids[at:end], self.end))
             at = end
         return cut
-
-
-def _is_readable(text: str, encoding: Encoding, no_piece: int) -> bool:
-    known = unknown = 0
-    # Letters are counted, not words: in a script without spaces one unknown word may be a whole sentence.
-    for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-        letters = sum(character.isalnum() for character in text[start:end])
-        if piece == no_piece:
-            unknown += letters
-        else:
-            known += letters
-    return known > 0 and unknown <= UNREADABLE_SHARE * (known + unknown)
 
 
 def _window_end(words: Sequence[int], start: int, body: int) -> int:

@@ -81,12 +81,7 @@ class PairReader:
         text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode())
         encoding = self._tokenizer.encode(text)
         words, kinds = _words(text, encoding)
-        letters = unknown = 0
-        for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-            count = sum(sign.isalnum() for sign in text[start:end])
-            letters += count
-            unknown += count if piece == self._unknown else 0
-        return Read(tuple(encoding.ids), words, kinds, unknown / letters if letters else 1.0)
+        return Read(tuple(encoding.ids), words, kinds, encoding.unknown_share(text, self._unknown))
 
     def row(self, old: Read, new: Read) -> Row:
         """Both texts as one row, each piece marked against the other text."""

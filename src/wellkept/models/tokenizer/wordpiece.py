@@ -49,6 +49,18 @@ class Encoding:
     offsets: list[tuple[int, int]]
     word_ids: list[int]
 
+    def unknown_share(self, text: str, no_piece: int) -> float:
+        """The share of letters and digits of the text that the vocabulary cannot spell, 0 to 1; 1 without any.
+
+        Letters are counted, not words: in a script without spaces one unknown word may be a whole sentence.
+        """
+        letters = unknown = 0
+        for piece, (start, end) in zip(self.ids, self.offsets, strict=True):
+            count = sum(map(str.isalnum, text[start:end]))
+            letters += count
+            unknown += count if piece == no_piece else 0
+        return unknown / letters if letters else 1.0
+
 
 class Tokenizer:
     """Greedy longest-match tokeniser; safe to share between threads.
