@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,11 +42,6 @@ class OnnxReranker(LocalPairs):
     kind = "rerank"
     what = "the reranker"
     cut = True
-
-    def __init__(
-        self, path: str | Path, *, sha256: str = "", output: int | None = None, longest: int = LONGEST
-    ) -> None:
-        super().__init__(path, sha256=sha256, output=output, longest=longest)
 
     def rerank(self, query: str, texts: Sequence[str]) -> list[float | None]:
         """Score of each text, 0 to 1, in order; None for a text it cannot read.

@@ -44,7 +44,9 @@ class LocalPairs(ABC):
     cut: ClassVar[bool] = False
     """Whether long pairs are truncated; else they have no score."""
 
-    def __init__(self, path: str | Path, *, sha256: str, output: int | None, longest: int) -> None:
+    def __init__(
+        self, path: str | Path, *, sha256: str = "", output: int | None = None, longest: int = LONGEST
+    ) -> None:
         self._path = Path(path)
         if longest < 8 or (output is not None and output < 0):
             raise ConfigError(f"{self.wanted} or longest is out of range", where=str(path))
