@@ -130,29 +130,25 @@ class ValueReader(ClauseBuilder):
         return 1 <= int(following[0][1]) <= 31 and not counted
 
     def _take_spoken_clock(self) -> bool:
-        start = self.at
-        found = spoken_clock(self._raw_ahead(start), self._word_before(), self.language)
-        if found is None:
-            return False
-        value, taken = found
-        self.at += taken
-        self._add_value(self._written(start), value)
-        return True
+        return self._take_words(self.at, spoken_clock(self._raw_ahead(), self._word_before(), self.language))
 
     def _take_clock_tail(self, start: int, hour: Decimal) -> bool:
         """Takes the words behind an hour that tell its minutes, where a preposition precedes the hour."""
         if hour != hour.to_integral_value() or self._word_before() not in self.language.clock_prepositions:
             return False
-        found = clock_with_tail(int(hour), self._raw_ahead(self.at), self.language)
+        return self._take_words(start, clock_with_tail(int(hour), self._raw_ahead(), self.language))
+
+    def _raw_ahead(self) -> list[str]:
+        return [word.lower() for _, word, _ in self.raw[self.at : self.at + 5]]
+
+    def _take_words(self, start: int, found: tuple[Value, int] | None) -> bool:
+        """Takes a value in so many further words, if one was found; it is written from `start` on."""
         if found is None:
             return False
         value, taken = found
         self.at += taken
         self._add_value(self._written(start), value)
         return True
-
-    def _raw_ahead(self, start: int) -> list[str]:
-        return [word.lower() for _, word, _ in self.raw[start : start + 5]]
 
     def _ordinal(self, word: str) -> int:
         """The number of an ordinal word; 0 for other words."""
@@ -193,10 +189,7 @@ class ValueReader(ClauseBuilder):
         words = tuple(self._words_ahead(max((len(parts) for parts, *_ in entries), default=0)))
         for parts, number, unit in entries:
             if words[: len(parts)] == parts:
-                start = self.at
-                self.at += len(parts)
-                self._add_value(self._written(start), v.number_value(number, unit or None))
-                return True
+                return self._take_words(self.at, (v.number_value(number, unit or None), len(parts)))
         return False
 
     def _take_numeral(self, text: str, lower: str) -> bool:
@@ -207,10 +200,7 @@ class ValueReader(ClauseBuilder):
             return False
         if spoken.is_rank:
             self.at += spoken.words - 1
-            value, taken = self._ordinal_value(spoken.amount)
-            self.at += taken
-            self._add_value(self._written(start), value)
-            return True
+            return self._take_words(start, self._ordinal_value(spoken.amount))
         self.at += spoken.words
         if self._take_clock_tail(start, Decimal(spoken.amount)):
             return True
