@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from wellkept.core.lexicon.language import Antonymy, EventWords, Grammar, Language, Meanings, Particles
 from wellkept.core.lexicon.tables import table_names
 from wellkept.patterns import pattern
 
+T = TypeVar("T")
 _DERIVED = ("code", "markers", "runs")
 _CLASSES = ("exception", "if", "until", "only")
 _GRADES: tuple[Antonymy, ...] = ("weak", "state", "act")
@@ -93,10 +94,16 @@ def _value(item: Field[Any], written: Any, place: str) -> Any:
 # Parsers, one per type
 
 
-def _text(written: Any) -> str:
-    if not isinstance(written, str):
-        raise LanguageFileError(f"expected a text, found {written!r}")
-    return written
+def _exactly(kind: type[T], name: str) -> Callable[[Any], T]:
+    def read(written: Any) -> T:
+        if type(written) is not kind:
+            raise LanguageFileError(f"expected {name}, found {written!r}")
+        return written
+
+    return read
+
+
+_text, _integer, _flag = _exactly(str, "a text"), _exactly(int, "a whole number"), _exactly(bool, "true or false")
 
 
 def _texts(written: Any) -> list[str]:
@@ -113,21 +120,23 @@ def _sayings(written: Any) -> frozenset[str]:
     return frozenset(" ".join(phrase.split()) for phrase in _text(written).split("|") if phrase.strip())
 
 
+def _grouped(entries: Iterable[tuple[str, T]]) -> dict[str, tuple[T, ...]]:
+    """The entries by their first word or character, in their order."""
+    found: dict[str, list[T]] = {}
+    for first, entry in entries:
+        found.setdefault(first, []).append(entry)
+    return {first: tuple(listed) for first, listed in found.items()}
+
+
 def _by_first(phrases: Iterable[str]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    by_first: dict[str, list[tuple[str, ...]]] = {}
-    for parts in sorted((tuple(phrase.split()) for phrase in phrases), key=lambda parts: (-len(parts), parts)):
-        by_first.setdefault(parts[0], []).append(parts)
-    return {first: tuple(entries) for first, entries in by_first.items()}
+    ordered = sorted((tuple(phrase.split()) for phrase in phrases), key=lambda parts: (-len(parts), parts))
+    return _grouped((parts[0], parts) for parts in ordered)
 
 
 def _conditions(written: Any) -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
     _closed(written, _CLASSES, "conditions")
-    by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for group, phrases in written.items():
-        for phrase in _texts(phrases):
-            parts = tuple(phrase.split())
-            by_first.setdefault(parts[0], []).append((parts, group))
-    return {first: tuple(sorted(entries, key=lambda e: (-len(e[0]), e[1]))) for first, entries in by_first.items()}
+    listed = [(tuple(phrase.split()), group) for group, phrases in written.items() for phrase in _texts(phrases)]
+    return _grouped((entry[0][0], entry) for entry in sorted(listed, key=lambda entry: (-len(entry[0]), entry[1])))
 
 
 def _antonyms(written: Any) -> dict[str, tuple[tuple[str, Antonymy], ...]]:
@@ -161,23 +170,11 @@ def _table(read: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
 
 
 def _amounts(written: Any) -> dict[str, tuple[tuple[tuple[str, ...], Decimal, str], ...]]:
-    found: dict[str, list[tuple[tuple[str, ...], Decimal, str]]] = {}
+    found = []
     for phrase, amount in sorted(written.items(), key=lambda entry: (-len(entry[0].split()), entry)):
         parts, (number, _, unit) = tuple(phrase.split()), _text(amount).partition(" ")
-        found.setdefault(parts[0], []).append((parts, Decimal(number), unit))
-    return {first: tuple(entries) for first, entries in found.items()}
-
-
-def _integer(written: Any) -> int:
-    if type(written) is not int:
-        raise LanguageFileError(f"expected a whole number, found {written!r}")
-    return written
-
-
-def _flag(written: Any) -> bool:
-    if not isinstance(written, bool):
-        raise LanguageFileError(f"expected true or false, found {written!r}")
-    return written
+        found.append((parts[0], (parts, Decimal(number), unit)))
+    return _grouped(found)
 
 
 def _script(written: Any) -> str:
@@ -201,22 +198,16 @@ def _inflections(written: Any) -> tuple[tuple[re.Pattern[str], str, str], ...]:
 
 def _particles(written: Any) -> Particles:
     _closed(written, _MEANINGS, "particles")
-    by_first: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
-    for entry in sorted(_phrases_of(written), key=lambda entry: (-len(entry[0]), -len(entry[0][0]), entry)):
-        by_first.setdefault(entry[0][0], []).append(entry)
+    ordered = sorted(_phrases_of(written), key=lambda entry: (-len(entry[0]), -len(entry[0][0]), entry))
     roles = written.get("role", {}).get("words", "")
-    return Particles({first: tuple(entries) for first, entries in by_first.items()}, _sayings(roles))
+    return Particles(_grouped((entry[0][0], entry) for entry in ordered), _sayings(roles))
 
 
-def _by_character(meanings: Meanings) -> dict[str, tuple[tuple[tuple[str, ...], str, str], ...]]:
+def _by_character(meanings: Meanings) -> Meanings:
     """Phrases by first character, for scripts without spaces between words."""
-    found: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
-    for entries in meanings.values():
-        for entry in entries:
-            found.setdefault(entry[0][0][0], []).append(entry)
-    return {
-        first: tuple(sorted(entries, key=lambda entry: (-len(entry[0][0]), entry))) for first, entries in found.items()
-    }
+    listed = (entry for entries in meanings.values() for entry in entries)
+    ordered = sorted(listed, key=lambda entry: (-len(entry[0][0]), entry))
+    return _grouped((entry[0][0][0], entry) for entry in ordered)
 
 
 def _phrases_of(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str]]:
