@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wellkept.core.differences.alignment import Pair, cue_span, span
 from wellkept.core.differences.names import added_names
+from wellkept.core.differences.statement_parts import weighty
 from wellkept.core.differences.values import is_strong, unmatched_values
 from wellkept.types import Difference, DifferenceKind
 
@@ -29,13 +30,9 @@ def detail(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
         return [Difference("detail", "", span(added[:4]))]
     if known:
         return []
-    light = pair.b.language.light
     for item in pair.frames:
-        added = [
-            t
-            for t in item.only_b
-            if t.key not in light and t.lower not in light and not t.char and t.key not in pair.a.keys
-        ]
+        weight = weighty(item.only_b, pair.b.language)
+        added = [token for token in weight if not token.char and token.key not in pair.a.keys]
         if added and not item.slots and not item.only_a and not item.moved and item.ratio >= _CLOSE:
             return [Difference("detail", "", span(added[:6]))]
     if pair.frames and not pair.rest_a and all(item.ratio >= _COVERED for item in pair.frames):

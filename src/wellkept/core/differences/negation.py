@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from wellkept.core.differences.alignment import Frame, Pair, cue_span
 from wellkept.core.differences.antonyms import opposed
 from wellkept.core.differences.function_words import meanings
+from wellkept.core.differences.statement_parts import weighty
 from wellkept.core.differences.tense_and_modality import is_past_clause
 from wellkept.core.lexicon import Language, in_all_languages
 from wellkept.core.reading.tokens import Clause, Features, Token
@@ -65,9 +66,9 @@ def _denies_whole(item: Frame, language: Language) -> bool:
         return False
     alone = (item.only_a, item.only_b) if denying is a else (item.only_b, item.only_a)
     there_is_none = _there_is_none(denying, affirming, language)
-    if _weighty(alone[0], language):
+    if weighty(alone[0], language):
         return False
-    more = _weighty(alone[1], language)
+    more = weighty(alone[1], language)
     if denying.negations[0][1] in language.nobody and all(t.lower in language.anybody for t in more):
         more, there_is_none = [], True
     if denying.negations[0][1] in language.never:
@@ -104,10 +105,6 @@ def _plain(tokens: Sequence[Token]) -> bool:
     return len(tokens) <= _DESCRIBING and not any(
         token.proper or (token.value is not None and token.value.kind != "number") for token in tokens
     )
-
-
-def _weighty(tokens: Sequence[Token], language: Language) -> list[Token]:
-    return [token for token in tokens if token.key not in language.light and token.lower not in language.light]
 
 
 def _in_its_place(more: Sequence[Token], affirming: Clause, denying: Clause) -> bool:

@@ -72,8 +72,12 @@ def _has_verb(tokens: Sequence[Token], language: Language) -> bool:
 
 def anchored(item: Frame, language: Language, *, group: bool) -> bool:
     """Whether the clauses share a word that says what they are about; within a group of things any word will do."""
-    specific = [t for t in item.matched if t.lower not in language.light and t.key not in language.light]
-    return bool(specific) or (group and bool(item.matched))
+    return bool(weighty(item.matched, language)) or (group and bool(item.matched))
+
+
+def weighty(tokens: Sequence[Token], language: Language) -> list[Token]:
+    """The tokens without verbs so general that they say nothing ("use")."""
+    return [token for token in tokens if token.key not in language.light and token.lower not in language.light]
 
 
 def opens_clause(item: Frame, slot: Slot) -> bool:
