@@ -22,7 +22,7 @@ from wellkept.core.consolidation.near_pairs import units_of
 from wellkept.core.consolidation.plan import SAMPLES, plan_id_of
 from wellkept.core.consolidation.survey import id_of
 from wellkept.core.judging.calibration import Calibration, rounded
-from wellkept.core.judging.compare import compare
+from wellkept.core.judging.compare import contradicts
 from wellkept.core.records.codec import dumps, iso
 from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.lifecycle import is_expired
@@ -240,7 +240,7 @@ def _agree(a: Memory, b: Memory, parted: frozenset[frozenset[str]], opposites: O
     old, new = sorted((a, b), key=order_of)
     # Compared without event times: a summary has none, and values of two days would contradict in it.
     undated = replace(new, event_time=None)
-    return compare(undated, old, cosine=None, similarity=None, opposites=opposites).relation != "conflict"
+    return not contradicts(undated, old, opposites)
 
 
 # --------------------------------------------------------------------------------------------
@@ -272,10 +272,7 @@ def contradicted(
         attribute=beside.get("attribute", ""),
         polarity=beside.get("polarity", 0),
     )
-    for source in sources:
-        if compare(said, source, cosine=None, similarity=None, opposites=opposites).relation == "conflict":
-            return source.id
-    return ""
+    return next((source.id for source in sources if contradicts(said, source, opposites)), "")
 
 
 def refused(text: str, cluster: Cluster, config: Reflection, opposites: Opposites = NO_OPPOSITES) -> str:

@@ -19,7 +19,7 @@ from wellkept.core.gate.growth import Grown, contradicted_parts, grown_ones
 from wellkept.core.gate.outcomes import Story, born, duplicate, evolved, match_of, refused, restated
 from wellkept.core.gate.probable_acts import Probable, ProbableActs
 from wellkept.core.gate.worth_keeping import chatter_refusal, low_weight, refusal
-from wellkept.core.judging.compare import compare, is_sure
+from wellkept.core.judging.compare import compare, contradicts, is_sure
 from wellkept.core.judging.evidence import (
     Evidence,
     Judged,
@@ -203,10 +203,7 @@ def _verbatim(candidate: Candidate) -> Judged:
 
 def _moved_on(new: NewMemory, memory: Memory, moment: Moment) -> bool:
     """Whether an evolved memory now contradicts the words it once absorbed."""
-    if not memory.updates:
-        return False
-    told = compare(new, memory, cosine=None, similarity=None, opposites=moment.policy.opposites)
-    return told.relation == "conflict"
+    return bool(memory.updates) and contradicts(new, memory, moment.policy.opposites)
 
 
 def _slot_is_shared(new: NewMemory, evidence: Evidence, moment: Moment) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wellkept.core.gate.outcomes import born, match_of
-from wellkept.core.judging.compare import compare
+from wellkept.core.judging.compare import contradicts
 from wellkept.core.judging.evidence import Evidence, Judged, Moment
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import segments
@@ -75,7 +75,8 @@ def _is_echo(new: NewMemory, row: Memory, moment: Moment) -> bool:
         return False  # a note written again as a decision is a new decision
     if new.agent != row.agent or any(_is_news(new, row, name) for name in _BROUGHT):
         return False
-    return canonical(row.content) == canonical(new.content) or not _is_overtaken(new, row, moment)
+    # A later update of the memory may contradict the part that was returned.
+    return canonical(row.content) == canonical(new.content) or not contradicts(new, row, moment.policy.opposites)
 
 
 def _is_news(new: NewMemory, row: Memory, name: str) -> bool:
@@ -83,9 +84,3 @@ def _is_news(new: NewMemory, row: Memory, name: str) -> bool:
     if isinstance(told, str) and isinstance(known, str):
         return bool(told.strip()) and canonical(told) != canonical(known)
     return bool(told) and told != known
-
-
-def _is_overtaken(new: NewMemory, row: Memory, moment: Moment) -> bool:
-    """Whether a later update of the memory contradicts the returned part."""
-    told = compare(new, row, cosine=None, similarity=None, opposites=moment.policy.opposites)
-    return told.relation == "conflict"

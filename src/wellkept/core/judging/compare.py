@@ -114,6 +114,11 @@ def compare(
     )
 
 
+def contradicts(new: Statement, old: Memory, opposites: Opposites = NO_OPPOSITES) -> bool:
+    """Whether the rules alone find a contradiction."""
+    return compare(new, old, cosine=None, similarity=None, opposites=opposites).relation == "conflict"
+
+
 def _derived(new: Statement, old: Memory) -> Relation | None:
     """The relation of a summary and one of its sources; None for any other pair."""
     if new.provenance and is_summary_of(new, old):
