@@ -81,13 +81,8 @@ class Lesson:
     @classmethod
     def of(cls, text: str) -> Self | None:
         """The lesson that a journal entry names; None for another text."""
-        for act in ACTS:
-            for right in (True, False):
-                for audited in (True, False):
-                    made = cls(act, right, audited)
-                    if str(made) == text:
-                        return made
-        return None
+        every = (cls(act, right, audited) for act in ACTS for right in (True, False) for audited in (True, False))
+        return next((made for made in every if str(made) == text), None)
 
 
 def lesson_of(record: QuestionRecord, parts: Sequence[AnswerPart], marked: Collection[str]) -> Lesson | None:
@@ -121,13 +116,9 @@ def lesson_of(record: QuestionRecord, parts: Sequence[AnswerPart], marked: Colle
 
 def taught(state: Asking, lesson: Lesson, *, times: int = 1) -> Asking:
     """The state after a lesson; `times` is -1 when the answer is taken back."""
-    before = state.checked[lesson.act]
-    after = Checked(
-        audited=_count(before.audited, times if lesson.audited else 0),
-        wrong=_count(before.wrong, times if lesson.audited and not lesson.right else 0),
-        others_wrong=_count(before.others_wrong, times if not lesson.audited and not lesson.right else 0),
-    )
-    return replace(state, checked={**state.checked, lesson.act: after})
+    wrong = int(not lesson.right)
+    one = Checked(audited=1, wrong=wrong) if lesson.audited else Checked(others_wrong=wrong)
+    return replace(state, checked={**state.checked, lesson.act: _sum(state.checked[lesson.act], one, times)})
 
 
 @dataclass(frozen=True, slots=True)
