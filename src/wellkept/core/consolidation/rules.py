@@ -258,9 +258,7 @@ def rules_from_toml(text: str, *, origin: str = "rules") -> tuple[Rule, ...]:
     """
     data = parsed_toml(text, where=origin, error=InvalidRules)
     _known(data, ("rules", "defaults"), origin)
-    keep = data.get("defaults", True)
-    if not isinstance(keep, bool):
-        raise InvalidRules(f"{keep!r} is not allowed", where=f"{origin}: defaults", todo="Use true or false")
+    keep = _flag(data.get("defaults", True), f"{origin}: defaults")
     tables = data.get("rules", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         raise InvalidRules("must be a list of tables", where=f"{origin}: rules", todo="Write [[rules]] for each rule")
@@ -281,20 +279,13 @@ def _rule(table: Mapping[str, Any], where: str) -> Rule:
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_ID:
         raise InvalidRules("needs an id of one short line", where=where, todo='Write id = "my-rule"')
     where = f"{where} ({name[:60]})"
-    then = table.get("then")
-    if not isinstance(then, Mapping):
-        raise InvalidRules("must be a table", where=f"{where}: then", todo='Write then = {action = "archive"}')
-    _known(then, ("action", "params"), f"{where}: then")
+    then = _table(table.get("then"), ("action", "params"), f"{where}: then", 'then = {action = "archive"}')
     action: ActionType = _one_of(then.get("action"), _RULE_ACTIONS, f"{where}: then.action")
-    params = then.get("params", {})
-    if not isinstance(params, Mapping):
-        raise InvalidRules("must be a table", where=f"{where}: then.params", todo="Write params = {bump = 0.1}")
-    _known(params, _PARAMS.get(action, ()), f"{where}: then.params")
+    allowed = _PARAMS.get(action, ())
+    params = _table(then.get("params", {}), allowed, f"{where}: then.params", "params = {bump = 0.1}")
     scale: Scale = _one_of(table.get("importanceScale", "0-1"), get_args(Scale), f"{where}: importanceScale")
     top = 3.0 if scale == "1-3" else 1.0
-    pin = params.get("pin", False)
-    if not isinstance(pin, bool):
-        raise InvalidRules(f"{pin!r} is not allowed", where=f"{where}: then.params.pin", todo="Use true or false")
+    pin = _flag(params.get("pin", False), f"{where}: then.params.pin")
     when = _when(table.get("when", {}), f"{where}: when", top)
     if action in ("promote", "archive") and (when.min_similarity is not None or when.min_cluster_size is not None):
         raise InvalidRules(
@@ -323,12 +314,9 @@ def _rule(table: Mapping[str, Any], where: str) -> Rule:
     )
 
 
-def _when(table: Any, where: str, top: float) -> When:
-    if not isinstance(table, Mapping):
-        raise InvalidRules("must be a table", where=where, todo="Write when = {minAgeDays = 30}")
-    _known(table, tuple(_WHEN_KEYS), where)
+def _when(written: Any, where: str, top: float) -> When:
     values: dict[str, Any] = {}
-    for key, value in table.items():
+    for key, value in _table(written, tuple(_WHEN_KEYS), where, "when = {minAgeDays = 30}").items():
         name, place = _WHEN_KEYS[key], f"{where}.{key}"
         if name in _LISTS:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -349,6 +337,19 @@ def _when(table: Any, where: str, top: float) -> When:
         if low is not None and high is not None and low > high:
             raise InvalidRules(f"{least} is above {greatest}, so it never holds", where=where, todo="Change one")
     return When(**values)
+
+
+def _table(written: Any, allowed: Sequence[str], where: str, example: str) -> Mapping[str, Any]:
+    if not isinstance(written, Mapping):
+        raise InvalidRules("must be a table", where=where, todo=f"Write {example}")
+    _known(written, allowed, where)
+    return written
+
+
+def _flag(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidRules(f"{value!r} is not allowed", where=where, todo="Use true or false")
+    return value
 
 
 def _known(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
