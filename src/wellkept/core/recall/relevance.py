@@ -70,7 +70,7 @@ def word_shares(query: Sequence[str], documents: Sequence[Sequence[str]], of_all
         >>> [round(share, 1) for share in word_shares(["status", "pr_441", "deployments"], pool, statistics(pool))]
         [1.0, 0.3, 0.0]
     """
-    worth = {term: _rarity(of_all, term) for term in dict.fromkeys(query)}
+    worth = {term: of_all.rarity(term, least=LEAST_DOCUMENTS) for term in dict.fromkeys(query)}
     total = math.fsum(worth.values())
     # "utf" and "8" beside "utf_8" say nothing more.
     wholes = {term: [other for other in worth if term in other] for term in worth}
@@ -133,12 +133,6 @@ def relevances(matched: Mapping[Key, float]) -> dict[Key, float]:
     """
     best = max(matched.values(), default=0.0)
     return {key: round(math.sqrt(max(0.0, own) * best), 4) for key, own in matched.items()}
-
-
-def _rarity(of_all: Statistics, term: str) -> float:
-    documents = max(of_all.documents, LEAST_DOCUMENTS)
-    holders = of_all.holders.get(term, 0)
-    return math.log(1 + (documents - holders + 0.5) / (holders + 0.5))
 
 
 def _is_identifier(term: str) -> bool:

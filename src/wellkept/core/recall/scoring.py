@@ -119,6 +119,12 @@ class Statistics:
     mean_length: float
     holders: Mapping[str, int]
 
+    def rarity(self, term: str, *, least: int = 0) -> float:
+        """How telling a term is, as in BM25; as if there were at least so many documents."""
+        documents = max(self.documents, least)
+        holders = min(self.holders.get(term, 0), documents)
+        return math.log(1 + (documents - holders + 0.5) / (holders + 0.5))
+
 
 def statistics(documents: Iterable[Sequence[str]]) -> Statistics:
     """Statistics of documents given as term lists.
@@ -148,7 +154,7 @@ def lexical_scores(query: Sequence[str], documents: Sequence[Sequence[str]], of_
         >>> lexical_scores(["ruff"], pool, statistics(pool))
         [1.0, 0.0]
     """
-    rarity = {term: _rarity(of_all, term) for term in dict.fromkeys(query)}
+    rarity = {term: of_all.rarity(term) for term in dict.fromkeys(query)}
     scores = []
     for document in documents:
         often = {term: document.count(term) for term in rarity}
@@ -156,12 +162,6 @@ def lexical_scores(query: Sequence[str], documents: Sequence[Sequence[str]], of_
         scores.append(math.fsum(worth * often[term] / (often[term] + damping) for term, worth in rarity.items()))
     best = max(scores, default=0.0)
     return [score / best for score in scores] if best > 0 else scores
-
-
-def _rarity(of_all: Statistics, term: str) -> float:
-    # A candidate may hold a term that older statistics do not know.
-    holders = min(of_all.holders.get(term, 0), of_all.documents)
-    return math.log(1 + (of_all.documents - holders + 0.5) / (holders + 0.5))
 
 
 def fused(cosines: Sequence[float | None], lexical: Sequence[float], *, meaning: float = MEANING) -> list[float]:
