@@ -123,8 +123,8 @@ def consolidate(
     code = exits.OK
     for name in names:
         bound = store.in_namespace(name) if scope.all_namespaces else store
-        with run.progress(f"Looking at {one_line(name, limit=40)}", None) as done:
-            made = bound.plan(config, where, progress=lambda _, part, whole, done=done: done(part, whole))  # type: ignore[misc]
+        with run.phases(f"Looking at {one_line(name, limit=40)}") as done:
+            made = bound.plan(config, where, progress=done)
         file = _plan_file(run, made, plan)
         code = max(code, _run_plan(run, bound, made, choice, execute=execute, plan_file=file, fresh=True))
     return code

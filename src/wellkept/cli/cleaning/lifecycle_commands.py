@@ -74,10 +74,8 @@ def reflect(run: Session, *, which: MemoryOptions, how: ReflectionOptions, act: 
     )
     summariser = _summariser(run, how.summariser)
     store = run.store(writes=False)
-    with run.progress("Summarising", None) as done:
-        plan = store.reflect(
-            config, which.scope(), summariser=summariser, progress=lambda _, part, whole: done(part, whole)
-        )
+    with run.phases("Summarising") as done:
+        plan = store.reflect(config, which.scope(), summariser=summariser, progress=done)
     return _finish(run, store, plan, act, extra={"consolidate": how.consolidate})
 
 

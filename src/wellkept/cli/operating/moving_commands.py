@@ -40,15 +40,9 @@ def migrate(
     _refuse_same(source, target)
     here = _opened(run, source, reads=True)
     there = _opened(run, target, reads=dry_run)
-    with run.progress("Copying", None) as done:
+    with run.phases("Copying") as done:
         # Namespaces are copied one after the other, each with its own number of entries.
-        report = move(
-            here,
-            there,
-            namespaces=namespace or (),
-            dry_run=dry_run,
-            progress=lambda name, at, whole: done(at, whole),
-        )
+        report = move(here, there, namespaces=namespace or (), dry_run=dry_run, progress=done)
     _tell_of_the_queue(run, source)
     run.show(report, lambda: _moved(report, target))
 

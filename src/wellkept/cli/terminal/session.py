@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import typer
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from wellkept.engine.verbs.store import MemoryStore
 
+PhaseCallback: TypeAlias = Callable[[str, int, int], None]
 _PANEL = "Options of every command"
 _WIDTH_IN_A_PIPE = 100
 
@@ -182,6 +183,12 @@ class Session:
                 bar.update(task, completed=part, total=total if whole is None else whole or None)
 
             yield done
+
+    @contextmanager
+    def phases(self, words: str) -> Iterator[PhaseCallback]:
+        """As `progress`, for work that names the phase it is in, which the bar does not show."""
+        with self.progress(words, None) as done:
+            yield lambda _, part, whole: done(part, whole)
 
     @contextmanager
     def busy(self, words: str) -> Iterator[None]:
