@@ -106,9 +106,7 @@ def _opened(run: Session, url: str, *, reads: bool) -> Storage:
         )
     from wellkept import _storage
 
-    storage = _storage(url)
-    run.on_end(storage.close)
-    return storage
+    return run.closing(_storage(url))
 
 
 def _absent(run: Session, url: str) -> Storage:
@@ -127,9 +125,7 @@ def file_storage(
 
     if not make and not file.exists():
         raise StorePathError("there is no such store", where=str(file), todo="Check the path")
-    storage = SqliteStorage(file, durability=durability or run.settings.durability)
-    run.on_end(storage.close)
-    return storage
+    return run.closing(SqliteStorage(file, durability=durability or run.settings.durability))
 
 
 def _refuse_same(source: str, target: str) -> None:

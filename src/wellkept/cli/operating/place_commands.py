@@ -150,9 +150,7 @@ def _store(run: Session) -> PlacedStorage:
             where=shown(run.settings.db),
             todo="Name its table: --db placement:///path/places.toml",
         )
-    storage = open_places(table)
-    run.on_end(storage.close)
-    return storage
+    return run.closing(open_places(table))
 
 
 # --------------------------------------------------------------------------------------------

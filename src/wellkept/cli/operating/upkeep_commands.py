@@ -127,8 +127,7 @@ def reembed(run: Session) -> int:
     from wellkept.cli.terminal.opening import open_for_reembedding
     from wellkept.errors import ModelError
 
-    store = open_for_reembedding(run.settings)
-    run.on_end(store.close)
+    store = run.closing(open_for_reembedding(run.settings))
     counts: Counter[str] = Counter()
     failures: list[ModelError] = []
 

@@ -236,8 +236,7 @@ def _ahead(run: Session) -> tuple[MemoryStore, tuple[Errand, ...]]:
     from wellkept.cli.terminal.opening import configured_embedder, open_with_its_own
     from wellkept.engine.upkeep.prepare_embedder import making_ahead
 
-    store = open_with_its_own(run.settings)
-    run.on_end(store.close)
+    store = run.closing(open_with_its_own(run.settings))
     embedder = configured_embedder(run.settings)
     return store, (making_ahead(store._ctx, embedder),)
 
