@@ -135,11 +135,7 @@ class Session:
 
     def show(self, value: object, human: Callable[[], Iterable[RenderableType | str]]) -> None:
         """Print a value: as JSON, or in the form that `human` returns."""
-        if self.json:
-            self.emit(value)
-            return
-        for part in human():
-            self.print(part)
+        self.show_each((value,), human)
 
     def show_each(self, values: Iterable[object], human: Callable[[], Iterable[RenderableType | str]]) -> None:
         """Print a list: one JSON object per line, or the form that `human` returns."""
