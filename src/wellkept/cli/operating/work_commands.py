@@ -220,13 +220,12 @@ def _answering(run: Session, how: WorkerOptions) -> Answering | None:
     """
     if how.answer_with is None:
         return None
-    from wellkept.cli.terminal.chat_model import chat_model, require_permission
+    from wellkept.cli.terminal.chat_model import ChatOptions, chat_model, require_permission
     from wellkept.engine.upkeep.jobs import Answering
     from wellkept.models.answering.chat import ChatAnswerer
 
-    made = partial(
-        chat_model, ChatAnswerer, run.settings, how.answer_with, model=how.answer_model, tokens=how.answer_tokens
-    )
+    options = ChatOptions(model=how.answer_model, tokens=how.answer_tokens)
+    made = partial(chat_model, ChatAnswerer, run.settings, how.answer_with, options)
     require_permission(run.settings, made(), "questions")
     return Answering(model=made, limit=how.answer_limit)
 
