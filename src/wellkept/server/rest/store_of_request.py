@@ -43,6 +43,14 @@ class NotAllowed(Exception):
         self.todo = todo
         super().__init__("not allowed")
 
+    @property
+    def response(self) -> Response:
+        """The answer to such a request; identical for every namespace, whatever its contents."""
+        if self.todo:
+            return problem(403, "the token does not allow this", where="Authorization", todo=self.todo)
+        todo = f"Name a namespace of the token in the header {NAMESPACE}, or ask for a token with it and this scope"
+        return problem(403, "the token does not allow this in this namespace", where=NAMESPACE, todo=todo)
+
 
 class UnknownNamespace(InvalidInput):
     """A well-formed header that names no valid namespace; answered with 404 and the name of the original error."""
@@ -50,6 +58,11 @@ class UnknownNamespace(InvalidInput):
     def __init__(self, error: InvalidInput) -> None:
         self.error = error
         super().__init__(error.what, where=NAMESPACE, todo=error.todo)
+
+    @property
+    def response(self) -> Response:
+        """The answer, as to the original error."""
+        return of_error(type(self.error)(self.what, where=NAMESPACE, todo=self.todo), status=404)
 
 
 class RequestStores:
@@ -118,16 +131,3 @@ def _named(headers: Headers) -> str | None:
 def context_of(store: MemoryStore) -> Context:
     """The context of a store; requests replace its session and actor."""
     return store._ctx
-
-
-def not_allowed(error: NotAllowed) -> Response:
-    """The answer to a request that its grant does not cover; identical for every namespace, whatever its contents."""
-    if error.todo:
-        return problem(403, "the token does not allow this", where="Authorization", todo=error.todo)
-    todo = f"Name a namespace of the token in the header {NAMESPACE}, or ask for a token with it and this scope"
-    return problem(403, "the token does not allow this in this namespace", where=NAMESPACE, todo=todo)
-
-
-def unknown_namespace(error: InvalidInput) -> Response:
-    """The answer to a name that is not a valid namespace."""
-    return of_error(type(error)(error.what, where=NAMESPACE, todo=error.todo), status=404)
