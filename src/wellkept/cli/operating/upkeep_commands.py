@@ -169,7 +169,7 @@ def maintain(
     except InvalidField as error:
         raise typer.BadParameter(str(error), param_hint="--every") from error
     store = run.store(writes=False)
-    ctx, file = _context(store), run.settings.file
+    ctx, file = store._ctx, run.settings.file
     lease = lease_of(ctx, file.with_name(file.name + _LEASE) if file is not None and file.exists() else None)
     given = run.given_option("namespace")
     names = (store.namespace,) if given is not None else ()
@@ -229,10 +229,6 @@ def stop_on_signal(condition: Callable[[], bool] = bool) -> Iterator[StopFlag]:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-
-
-def _context(store: MemoryStore) -> Context:
-    return store._ctx
 
 
 def _found(done: Round) -> bool:

@@ -22,7 +22,7 @@ from wellkept.server.rest.metrics import Metrics, figures_of, metrics_routes
 from wellkept.server.rest.nodes_routes import node_routes
 from wellkept.server.rest.routes import Malformed, operation_routes
 from wellkept.server.rest.schema import document
-from wellkept.server.rest.store_of_request import NotAllowed, RequestStores, UnknownNamespace, context_of
+from wellkept.server.rest.store_of_request import NotAllowed, RequestStores, UnknownNamespace
 
 if TYPE_CHECKING:
     from wellkept.integrations.opentelemetry import Telemetry
@@ -115,7 +115,7 @@ def _document(app: FastAPI) -> Callable[[Request], Response]:
 
 
 def _waiting(store: MemoryStore) -> int:
-    return len(context_of(store).ledger.waiting())
+    return len(store._ctx.ledger.waiting())
 
 
 def _refused(request: Request, error: Exception) -> Response:

@@ -22,7 +22,7 @@ from wellkept.engine.verbs.store import MemoryStore
 from wellkept.server.access import Grant
 from wellkept.server.access.one_namespace import bound
 from wellkept.server.rest.gates import current_grant, grant_of
-from wellkept.server.rest.store_of_request import NotAllowed, context_of
+from wellkept.server.rest.store_of_request import NotAllowed
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -58,7 +58,7 @@ def figures_of(store: MemoryStore, queue_depth: Callable[[], int]) -> tuple[Figu
     memories: Counter[str] = Counter()
     conflicts = unchecked = waiting = 0
     # Read under the caller's token where the database requires one; otherwise nothing is visible.
-    seen = MemoryStore(replace(bound(context_of(store), current_grant.get()), watch=None))
+    seen = MemoryStore(replace(bound(store._ctx, current_grant.get()), watch=None))
     for name in seen.namespaces():
         stats = seen.in_namespace(name).stats()
         outcomes.update(stats.outcomes)

@@ -19,7 +19,6 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
 from wellkept.core.records.explain import duplicate_message
-from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import MAX_LABEL, label
 from wellkept.engine.base.retry import repeated
 from wellkept.engine.gate.check_similar import check_similar, lifecycle_of
@@ -148,7 +147,7 @@ def _add_check(router: APIRouter, store_of: StoreOf) -> None:
     def check(body: CheckSimilar, store: MemoryStore = reading) -> dict[str, Any]:
         """Memories of the same subtype that are similar to a text not yet stored."""
         kind = label("subtype", kind_of(body.subtype))
-        return check_similar(_context(store), body.content, body.title, kind=kind, limit=body.limit)
+        return check_similar(store._ctx, body.content, body.title, kind=kind, limit=body.limit)
 
     @router.post("/nodes/backfill-embeddings", response_model=Backfilled, operation_id="backfill_embeddings")
     def backfill(store: MemoryStore = writing) -> Backfilled | JSONResponse:
@@ -220,7 +219,7 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
         store: MemoryStore = reading,
     ) -> Response:
         """Current nodes, newest first. If more is true, others follow: pass the id of the last one as before."""
-        ctx, kinds = _context(store), () if subtype is None else (label("subtype", kind_of(subtype)),)
+        ctx, kinds = store._ctx, () if subtype is None else (label("subtype", kind_of(subtype)),)
         last = None if before is None else _held(store, before)
         where = Filter(kinds=kinds, before=(_END, "") if last is None else (last.created_at, last.id))
 
@@ -299,16 +298,12 @@ def _held(store: MemoryStore, node_id: str, *, touch: bool = False) -> Memory:
 
 
 def _fields(store: MemoryStore, memory: Memory) -> dict[str, Any]:
-    ctx = _context(store)
+    ctx = store._ctx
     return node_fields(memory, lifecycle_of(ctx, memory), ctx.embedder.id)
 
 
 def _is_new(result: WriteResult) -> bool:
     return result.outcome in ("created", "superseded", "queued") and result.entry > 0
-
-
-def _context(store: MemoryStore) -> Context:
-    return store._ctx
 
 
 def _unusable(request: Request, error: RequestValidationError) -> str:

@@ -11,7 +11,6 @@ from fastapi.security import SecurityScopes
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import check_namespace
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import InvalidInput
@@ -78,7 +77,7 @@ class RequestStores:
     @property
     def kinds(self) -> Collection[str]:
         """The kinds of the policy."""
-        return context_of(self._store).policy.kinds.keys()
+        return self._store._ctx.policy.kinds.keys()
 
     def home(self, grant: Grant) -> str:
         """The namespace of a request that names none."""
@@ -86,7 +85,7 @@ class RequestStores:
 
     def namespaces(self, grant: Grant) -> tuple[str, ...]:
         """The namespaces with data that a grant may read, sorted."""
-        held = bound(context_of(self._store), grant).storage.header().namespaces
+        held = bound(self._store._ctx, grant).storage.header().namespaces
         return tuple(name for name in held if allowed(grant, name, "read"))
 
     def store_of(self, headers: Headers, grant: Grant, scope: Scope) -> MemoryStore:
@@ -103,7 +102,7 @@ class RequestStores:
         namespace = _named(headers) or home(grant, self._store.namespace)
         if not allowed(grant, namespace, scope):
             raise NotAllowed
-        ctx = bound(context_of(self._store), grant)
+        ctx = bound(self._store._ctx, grant)
         ctx = replace(ctx, namespace=namespace, session=session_of(headers))
         if grant is not EVERYTHING:
             ctx = replace(ctx, actor=grant.actor)
@@ -126,8 +125,3 @@ def _named(headers: Headers) -> str | None:
         return None if named is None else check_namespace(named)
     except InvalidInput as error:
         raise UnknownNamespace(error) from error
-
-
-def context_of(store: MemoryStore) -> Context:
-    """The context of a store; requests replace its session and actor."""
-    return store._ctx
