@@ -40,6 +40,11 @@ def is_history(tables: Mapping[str, frozenset[str]]) -> bool:
     return {"memory_id", "new_memory"} <= tables.get("history", frozenset())
 
 
+def memories(path: Path) -> Iterator[Found]:
+    """The memories of a collection's file, or of the folder of all collections."""
+    return points(path) if path.is_file() else folder(path)
+
+
 def folder(path: Path) -> Iterator[Found]:
     """The memories of all collections of a folder, oldest first per collection.
 
