@@ -14,10 +14,9 @@ from wellkept.adapters import notes
 from wellkept.adapters.transcripts import chat_exports, chat_lines, diaries, session_logs, slack
 from wellkept.adapters.transcripts.archives import Files, files_of
 from wellkept.adapters.transcripts.json_values import elements, objects_by_line
-from wellkept.core.transcripts.turns import Turn
-from wellkept.errors import InvalidField, InvalidInput, NotAStore, StorePathError
+from wellkept.core.transcripts.turns import Said
+from wellkept.errors import InvalidField, NotAStore, StorePathError
 
-Said: TypeAlias = "Turn | InvalidInput"
 Reader: TypeAlias = Callable[[Files], Iterator[Said]]
 
 
