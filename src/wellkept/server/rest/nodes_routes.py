@@ -36,7 +36,6 @@ from wellkept.errors import (
     WellkeptError,
 )
 from wellkept.operations.pages import page
-from wellkept.operations.shapes import json_pieces
 from wellkept.server.large_requests import LARGE, LARGE_AT_ONCE
 from wellkept.server.rest.narrowing import TEXT
 from wellkept.server.rest.nodes_api import (
@@ -162,7 +161,7 @@ def _add_check(router: APIRouter, store_of: StoreOf) -> None:
         """Memories relevant to a query, best first."""
         hits, more = page(store.recall(body.query, limit=body.limit), body.limit)
         found = [FoundNode(**_fields(store, hit.memory), score=hit.score) for hit in hits]
-        return _sent(FoundNodes(data=found, more=more))
+        return sent(FoundNodes(data=found, more=more))
 
 
 def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
@@ -229,7 +228,7 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
                     yield row
 
         rows, more = repeated(ctx, lambda: page(current(), limit))
-        return _sent(Nodes(data=[Node(**_fields(store, row)) for row in rows], more=more))
+        return sent(Nodes(data=[Node(**_fields(store, row)) for row in rows], more=more))
 
 
 def _add_single(router: APIRouter, store_of: StoreOf) -> None:
@@ -258,11 +257,6 @@ def _add_single(router: APIRouter, store_of: StoreOf) -> None:
         held = _present(store, node_id)
         store.forget(held.id)
         return Deleted(id=held.id, deleted=True)
-
-
-def _sent(answer: Nodes | FoundNodes) -> Response:
-    """A long answer, serialised in the thread of its request."""
-    return sent(json_pieces(answer))
 
 
 def _only_post() -> JSONResponse:
