@@ -11,7 +11,7 @@ from wellkept.operations.shapes import json_pieces
 
 
 def sent(answer: BaseModel, *, status: int = 200) -> Response:
-    """A response from pieces; several pieces are sent one after the other, at the speed of the client."""
+    """A record as a response; the pieces of a large one are sent one after the other, at the speed of the client."""
     pieces = json_pieces(answer)
     if len(pieces) == 1:
         return Response(pieces[0], status_code=status, media_type="application/json")
