@@ -129,19 +129,18 @@ def node_routes(store_of: StoreOf) -> APIRouter:
         The router, for `FastAPI.include_router`.
     """
     router = APIRouter(prefix="/v1", tags=["nodes"], route_class=_NodeRoute, responses=_ERRORS)
+    reading = Security(store_of, scopes=["read"])
+    writing = Security(store_of, scopes=["write"])
     # Before the routes with a node id, which would match these paths too.
-    _add_check(router, store_of)
+    _add_check(router, reading, writing)
     for path in ("/nodes/check-similar", "/nodes/backfill-embeddings"):
         router.add_api_route(path, _only_post, methods=_OTHER_METHODS, include_in_schema=False)
-    _add_collection(router, store_of)
-    _add_single(router, store_of)
+    _add_collection(router, reading, writing)
+    _add_single(router, reading, writing)
     return router
 
 
-def _add_check(router: APIRouter, store_of: StoreOf) -> None:
-    reading = Security(store_of, scopes=["read"])
-    writing = Security(store_of, scopes=["write"])
-
+def _add_check(router: APIRouter, reading: Any, writing: Any) -> None:
     @router.post("/nodes/check-similar", response_model=Similar, operation_id="check_similar")
     def check(body: CheckSimilar, store: MemoryStore = reading) -> dict[str, Any]:
         """Memories of the same subtype that are similar to a text not yet stored."""
@@ -164,10 +163,7 @@ def _add_check(router: APIRouter, store_of: StoreOf) -> None:
         return sent(FoundNodes(data=found, more=more))
 
 
-def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
-    reading = Security(store_of, scopes=["read"])
-    writing = Security(store_of, scopes=["write"])
-
+def _add_collection(router: APIRouter, reading: Any, writing: Any) -> None:
     @router.post(
         "/nodes",
         response_model=Stored,
@@ -231,10 +227,7 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
         return sent(Nodes(data=[Node(**_fields(store, row)) for row in rows], more=more))
 
 
-def _add_single(router: APIRouter, store_of: StoreOf) -> None:
-    reading = Security(store_of, scopes=["read"])
-    writing = Security(store_of, scopes=["write"])
-
+def _add_single(router: APIRouter, reading: Any, writing: Any) -> None:
     @router.get(_SINGLE, response_model=Node, operation_id="get_node", responses=_UNKNOWN)
     def get(node_id: str, store: MemoryStore = reading) -> Node:
         """One node. Reading it counts as use and delays its decay."""
