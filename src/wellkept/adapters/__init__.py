@@ -7,7 +7,7 @@ called, and there is no network access.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -29,11 +29,13 @@ class Format:
     Attributes:
         name: Value of `--format`.
         what: Description.
+        reader: Reads a file or folder; None for JSON lines, whose rows depend on the import.
         in_order: Whether later entries are newer where the format has no times.
     """
 
     name: str
     what: str
+    reader: Reader | None = field(default=None, repr=False, compare=False)
     in_order: bool = False
 
 
@@ -54,21 +56,15 @@ FORMATS: Mapping[str, Format] = {
     item.name: item
     for item in (
         Format(JSON_LINES, "JSON lines", in_order=True),
-        Format("mem0", "a mem0 store (the folder of Qdrant's local mode)"),
-        Format("mem0-history", "the history database of mem0"),
-        Format("mcp-memory-service", "a store of mcp-memory-service (SQLite)"),
-        Format("mcp-server-memory", "the memory.jsonl of the MCP reference server", in_order=True),
-        Format("chroma", "a folder of Chroma"),
-        Format("markdown", "a folder of Markdown notes"),
+        Format("mem0", "a mem0 store (the folder of Qdrant's local mode)", mem0.memories),
+        Format("mem0-history", "the history database of mem0", mem0.history),
+        Format("mcp-memory-service", "a store of mcp-memory-service (SQLite)", mcp_memory_service.memories),
+        Format(
+            "mcp-server-memory", "the memory.jsonl of the MCP reference server", knowledge_graph.memories, in_order=True
+        ),
+        Format("chroma", "a folder of Chroma", chroma.memories),
+        Format("markdown", "a folder of Markdown notes", notes.memories),
     )
-}
-_READERS: Mapping[str, Reader] = {
-    "mem0": lambda path: mem0.points(path) if path.is_file() else mem0.folder(path),
-    "mem0-history": mem0.history,
-    "mcp-memory-service": mcp_memory_service.memories,
-    "mcp-server-memory": knowledge_graph.memories,
-    "chroma": lambda path: chroma.memories(path / chroma.FILE if path.is_dir() else path),
-    "markdown": notes.memories,
 }
 _READ = "These are read: " + "; ".join(item.what for item in FORMATS.values())
 
@@ -105,11 +101,10 @@ def rows_of(source: Source, spec: ImportSpec, policy: Policy | None = None) -> I
     """The rows of a recognised store; see `read`."""
     policy = policy if policy is not None else Policy()
     spec = spec.of_file(source.path)
-    name = source.format.name
-    if name == JSON_LINES:
+    if source.format.reader is None:
         found = json_lines.memories(source.path, spec, policy)
     else:
-        found = as_rows(_READERS[name](source.path), name, spec, policy)
+        found = as_rows(source.format.reader(source.path), source.format.name, spec, policy)
     empty = True
     for row in found:
         empty = False

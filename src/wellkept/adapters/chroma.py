@@ -31,13 +31,13 @@ def is_one(tables: Mapping[str, frozenset[str]]) -> bool:
     return "embedding_metadata" in tables and "collections" in tables
 
 
-def memories(file: Path) -> Iterator[Found]:
-    """The documents of all collections, oldest first per collection.
+def memories(path: Path) -> Iterator[Found]:
+    """The documents of all collections of a folder or its file, oldest first per collection.
 
     Raises:
         StorageError: The file is damaged, truncated, locked or has another layout.
     """
-    with looking_at(file) as database:
+    with looking_at(path / FILE if path.is_dir() else path) as database:
         database.require(_NEEDED, what="store of Chroma")
         collections = {str(row["segment"]): str(row["name"]) for row in database.rows("collections")}
         about: dict[int, dict[str, Any]] = {}

@@ -16,7 +16,6 @@ from contextlib import closing, contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from wellkept.errors import Busy, Corrupt, NotAStore, SchemaTooNew, StorageError, StorePathError
 
@@ -200,8 +199,3 @@ def _typed(error: sqlite3.Error, path: Path) -> StorageError:
     if isinstance(error, sqlite3.OperationalError) and "unable to open" in str(error):
         return StorePathError("cannot be opened", where=str(path), todo="Check the path and its permissions")
     return Corrupt(f"is damaged: {error}", where=str(path), todo="Restore it, or repair it with its own tool")
-
-
-def plain(row: sqlite3.Row) -> dict[str, Any]:
-    """A row as a dict."""
-    return {name: row[name] for name in row.keys()}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from wellkept.adapters.databases import looking_at, plain
+from wellkept.adapters.databases import looking_at
 from wellkept.adapters.foreign_records import KINDS, Foreign, Found, Unread, texts_of, time_of
 from wellkept.errors import InvalidInput
 from wellkept.parsing import parsed_json
@@ -32,7 +32,7 @@ def memories(file: Path) -> Iterator[Found]:
     """
     with looking_at(file) as database:
         database.require({"memories": _NEEDED}, what="store of mcp-memory-service")
-        rows = [plain(row) for row in database.rows("memories")]
+        rows = [dict(row) for row in database.rows("memories")]
     for row in rows:
         if not row.get("deleted_at") and not row.get("superseded_by"):
             yield _memory(row)

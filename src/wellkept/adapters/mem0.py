@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from wellkept.adapters.databases import Database, looking_at, plain
+from wellkept.adapters.databases import looking_at
 from wellkept.adapters.foreign_records import KINDS, Foreign, Found, Unread, texts_of, time_of
 from wellkept.adapters.pickles import Thing, as_json, data_of
 from wellkept.errors import InvalidInput, NotAStore, SchemaTooNew, WellkeptError
@@ -38,6 +38,11 @@ def is_points(tables: Mapping[str, frozenset[str]]) -> bool:
 def is_history(tables: Mapping[str, frozenset[str]]) -> bool:
     """Whether a database is mem0's history."""
     return {"memory_id", "new_memory"} <= tables.get("history", frozenset())
+
+
+def memories(path: Path) -> Iterator[Found]:
+    """The memories of a collection's file, or of the folder of all collections."""
+    return points(path) if path.is_file() else folder(path)
 
 
 def folder(path: Path) -> Iterator[Found]:
@@ -141,12 +146,8 @@ def _said(payload: Mapping[str, Any]) -> str:
 def history(file: Path) -> Iterator[Found]:
     """The current memories of mem0's history: the last text of each, unless deleted."""
     with looking_at(file) as database:
-        yield from _current(_events(database))
-
-
-def _events(database: Database) -> list[dict[str, Any]]:
-    database.require({"history": ("memory_id", "new_memory", "event")}, what="history of mem0")
-    return [plain(row) for row in database.rows("history")]
+        database.require({"history": ("memory_id", "new_memory", "event")}, what="history of mem0")
+        yield from _current(dict(row) for row in database.rows("history"))
 
 
 def _current(events: Iterable[Mapping[str, Any]]) -> Iterator[Found]:

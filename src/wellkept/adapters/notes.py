@@ -25,7 +25,8 @@ _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*)$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$")
 _RULE = re.compile(r"^\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
-_DATED = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
+DATED = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
+"""A day as ISO 8601 in a text or a name."""
 _KEY = re.compile(r"^([A-Za-z_][\w-]*):\s*(.*)$")
 _DATES = ("created", "date", "created_at", "day", "updated")
 _TAG_MARKS = "#\"' "
@@ -107,7 +108,7 @@ def _of_file(file: Path, name: str) -> Iterator[Found]:
         yield Unread(raw=name, why=InvalidText(error.what, where=name, todo=error.todo))
         return
     note, body = _front_matter(text.replace("\r\n", "\n").replace("\r", "\n"))
-    if not note.date and (dated := _DATED.search(name)):
+    if not note.date and (dated := DATED.search(name)):
         note.date = time_of(dated.group(1))
     for block in _blocks(_without_comments(body), note.title):
         text = "\n".join(block.lines).strip()

@@ -23,7 +23,7 @@ class _Root(SafeGroup):
         super().__init__(**settings)
         rows = [(panel, row) for panel, rows in _COMMANDS.items() for row in rows]
         rows.sort(key=lambda row: not isinstance(row[1], Command))  # a panel of the help ends with its groups
-        self.commands = OnDemand({row.name: partial(row.made, panel) for panel, row in rows})
+        self.commands: Any = OnDemand({row.name: partial(row.made, panel) for panel, row in rows})
 
 
 app = typer.Typer(

@@ -7,16 +7,17 @@ reads traces does not read memories.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from wellkept import __version__
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import ConfigError, StorageError
 from wellkept.integrations.frameworks import need
 from wellkept.types import BatchResult, WriteResult
+from wellkept.types.results import Figure
 
 need("opentelemetry")
 
@@ -36,29 +37,6 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Bounds of the buckets of a time, also those of `/metrics`."""
 _WAIT_MILLISECONDS = 3_000
 _FRESH_SECONDS = 1.0
-
-
-class Figure(Protocol):
-    """A count of what is stored, which is read at each export.
-
-    Attributes:
-        name: Its name, without `wellkept.`.
-        description: What it counts.
-        values: The counts by the value of the label; by an empty text for a figure without one.
-        label: The name of the label; empty for none.
-        grows: Whether it only ever grows.
-    """
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def description(self) -> str: ...  # noqa: D102
-    @property
-    def values(self) -> Mapping[str, int]: ...  # noqa: D102
-    @property
-    def label(self) -> str: ...  # noqa: D102
-    @property
-    def grows(self) -> bool: ...  # noqa: D102
 
 
 class Telemetry:

@@ -45,7 +45,7 @@ def verb(name: str, output: type[BaseModel]) -> Callable[[MemoryStore, BaseModel
 
 def _parameters(given: BaseModel) -> dict[str, Any]:
     """The given fields as parameters of the verb."""
-    values = {field: getattr(given, field) for field in given.model_fields_set}
+    values = {field: getattr(given, field) for field in type(given).model_fields if field in given.model_fields_set}
     return {
         field: _RECORDS[type(value)](value) if type(value) in _RECORDS else value for field, value in values.items()
     }
@@ -140,7 +140,7 @@ def plan(store: MemoryStore, given: inputs.PlanFields) -> BaseModel:
     """`plan`, in the format of `execute` and `wellkept apply`."""
     from wellkept.core.consolidation.plan_file import plan_text
 
-    made = store.plan(_config(given.config), _scope(given.scope))
+    made = store.plan(**_parameters(given))
     return outputs.PlanFile.model_validate_json(plan_text(made))
 
 
@@ -157,24 +157,10 @@ def execute(store: MemoryStore, given: inputs.Execute) -> BaseModel:
     return as_output(outputs.Run, summary_of(report))
 
 
-def _config(given: ConfigFields | None) -> Consolidation | None:
-    if given is None:
-        return None
+def _config(given: ConfigFields) -> Consolidation:
     rules = DEFAULT_RULES if given.rules is None else rules_from_toml(given.rules, origin="config.rules")
     return Consolidation(
         rules=rules, trigger=given.trigger, ask_at=given.ask_at, look_at=given.look_at, nearest=given.nearest
-    )
-
-
-def _scope(given: ScopeFields | None) -> Scope | None:
-    if given is None:
-        return None
-    return Scope(
-        kinds=tuple(given.kinds),
-        tags=tuple(given.tags),
-        created_from=moment("scope.created_from", given.created_from),
-        created_to=moment("scope.created_to", given.created_to),
-        limit=given.limit,
     )
 
 
@@ -190,14 +176,19 @@ def filter_of(given: FilterFields | None) -> Filter | None:
     """
     if given is None:
         return None
+    values = _values(given, "where")
+    for name in ("after", "before"):
+        values[name] = _place(f"where.{name}", values[name])
+    return Filter(**values)
+
+
+def _values(given: FilterFields | ScopeFields, where: str) -> dict[str, Any]:
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in given.model_dump().items()
     }
     for name in ("created_from", "created_to"):
-        values[name] = moment(f"where.{name}", values[name])
-    for name in ("after", "before"):
-        values[name] = _place(f"where.{name}", values[name])
-    return Filter(**values)
+        values[name] = moment(f"{where}.{name}", values[name])
+    return values
 
 
 def _place(name: str, given: list[str] | None) -> tuple[datetime, str] | None:
@@ -214,6 +205,8 @@ def _expand(given: ExpandFields) -> ExpandSpec:
 _RECORDS: Mapping[type, Callable[[Any], object]] = {
     FilterFields: filter_of,
     ExpandFields: _expand,
+    ScopeFields: lambda given: Scope(**_values(given, "scope")),
+    ConfigFields: _config,
     WeightFields: lambda given: HybridWeights(**given.model_dump()),
 }
 """Converters of nested objects to values of the library."""

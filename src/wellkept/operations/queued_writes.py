@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from wellkept.errors import InvalidField, NotFound, WellkeptError
 
 if TYPE_CHECKING:
-    from wellkept.engine.base.context import Context
     from wellkept.engine.verbs.store import MemoryStore
     from wellkept.types.queue import QueuedWrite
 
@@ -33,7 +32,7 @@ def in_file(store: MemoryStore, file: Path) -> MemoryStore:
     from wellkept.engine.base.queue_ledger import FileLedger
     from wellkept.engine.verbs.store import MemoryStore
 
-    ctx = _context(store)
+    ctx = store._ctx
     if isinstance(ctx.ledger, FileLedger):
         return store
     beside = file.absolute()
@@ -44,7 +43,7 @@ def recovered(store: MemoryStore) -> MemoryStore:
     """The store, after flushing the writes queued by an earlier process."""
     from wellkept.engine.queue.flushing import recover
 
-    recover(_context(store))
+    recover(store._ctx)
     return store
 
 
@@ -62,7 +61,7 @@ def flush_left(store: MemoryStore, *, idle: timedelta, ended: Callable[[], bool]
     from wellkept.engine.queue.flushing import flush_left
 
     try:
-        with closing(flush_left(_context(store), idle=idle)) as parts:
+        with closing(flush_left(store._ctx, idle=idle)) as parts:
             while not ended() and next(parts, None) is not None:
                 pass
     except WellkeptError as error:
@@ -79,7 +78,7 @@ def flush(store: MemoryStore) -> str:
     from wellkept.engine.queue.deferred import Queue
 
     try:
-        failed = Queue(_context(store), everywhere=True).flush().failed
+        failed = Queue(store._ctx, everywhere=True).flush().failed
     except WellkeptError as error:
         return f"the queue could not be flushed and waits for the next start: {error}"
     return f"{len(failed)} queued writes could not be written and wait for the next start" if failed else ""
@@ -139,9 +138,5 @@ def queueing(store: MemoryStore, *, wanted: bool) -> Iterator[None]:
         return
     from wellkept.engine.queue.deferred import collecting
 
-    with collecting(_context(store)):
+    with collecting(store._ctx):
         yield
-
-
-def _context(store: MemoryStore) -> Context:
-    return store._ctx

@@ -176,6 +176,25 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """A count of what is stored, over all namespaces.
+
+    Attributes:
+        name: Its name, without the prefix that an export gives it.
+        description: What it counts.
+        values: The counts by the value of the label; by an empty text for a figure without a label.
+        label: The name of the label; empty for none.
+        grows: Whether it only ever grows.
+    """
+
+    name: str
+    description: str
+    values: Mapping[str, int]
+    label: str = ""
+    grows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Census:
     """Counts of one namespace that a backend can make without reading texts.
 

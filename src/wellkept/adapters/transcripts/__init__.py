@@ -6,7 +6,7 @@ Reading changes nothing, calls no model and asks no network. Sizes are bounded, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,10 +14,9 @@ from wellkept.adapters import notes
 from wellkept.adapters.transcripts import chat_exports, chat_lines, diaries, session_logs, slack
 from wellkept.adapters.transcripts.archives import Files, files_of
 from wellkept.adapters.transcripts.json_values import elements, objects_by_line
-from wellkept.core.transcripts.turns import Turn
-from wellkept.errors import InvalidField, InvalidInput, NotAStore, StorePathError
+from wellkept.core.transcripts.turns import Said
+from wellkept.errors import InvalidField, NotAStore, StorePathError
 
-Said: TypeAlias = "Turn | InvalidInput"
 Reader: TypeAlias = Callable[[Files], Iterator[Said]]
 
 
@@ -28,33 +27,27 @@ class Format:
     Attributes:
         name: The value of `--format`.
         what: What it is.
+        reader: Reads the files; None for diaries, which are read as notes.
         is_placed: Whether its conversations have ids of their own, so that a moved file is the same source.
     """
 
     name: str
     what: str
+    reader: Reader | None = field(default=None, repr=False, compare=False)
     is_placed: bool = True
 
 
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
-        Format("chat", "chat lines", is_placed=False),
-        Format("chatgpt", "a ChatGPT export"),
-        Format("claude", "a Claude export"),
-        Format("claude-code", "Claude Code session logs"),
-        Format("codex", "Codex session logs"),
-        Format("slack", "a Slack export"),
+        Format("chat", "chat lines", chat_lines.turns, is_placed=False),
+        Format("chatgpt", "a ChatGPT export", chat_exports.chatgpt),
+        Format("claude", "a Claude export", chat_exports.claude),
+        Format("claude-code", "Claude Code session logs", session_logs.claude_code),
+        Format("codex", "Codex session logs", session_logs.codex),
+        Format("slack", "a Slack export", slack.turns),
         Format("diary", "Markdown diaries", is_placed=False),
     )
-}
-_READERS: Mapping[str, Reader] = {
-    "chat": chat_lines.turns,
-    "chatgpt": chat_exports.chatgpt,
-    "claude": chat_exports.claude,
-    "claude-code": session_logs.claude_code,
-    "codex": session_logs.codex,
-    "slack": slack.turns,
 }
 _TODO = "Name the format: --format " + "|".join(FORMATS)
 _PEEKED = 50
@@ -79,8 +72,8 @@ def read(path: Path, format: str = "") -> Iterator[Said]:
         >>> [(turn.speaker, turn.text) for turn in read(file)]
         [('Ana', 'I moved to Graz.'), ('Ben', 'I like my new job.')]
     """
-    name = recognise(path, format).name
-    return diaries.turns(path) if name == "diary" else _READERS[name](files_of(path))
+    reader = recognise(path, format).reader
+    return diaries.turns(path) if reader is None else reader(files_of(path))
 
 
 def recognise(path: Path, format: str = "") -> Format:

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from wellkept.adapters.foreign_records import time_of
 from wellkept.adapters.transcripts.archives import Files
 from wellkept.adapters.transcripts.json_fields import at, name_of, text_at, texts_of_parts
 from wellkept.adapters.transcripts.json_values import elements
-from wellkept.core.transcripts.turns import Role, Turn
+from wellkept.core.transcripts.turns import Role, Said, Turn
 from wellkept.errors import InvalidInput
 
-Said: TypeAlias = "Turn | InvalidInput"
 FILE = re.compile(r"(?:^|/)conversations(?:[-_ ]?\d+)?\.json$")
 _ROLES: Mapping[str, Role] = {"user": "person", "human": "person", "assistant": "agent"}
 _NAMES: Mapping[Role, str] = {"person": "User", "agent": "Assistant"}

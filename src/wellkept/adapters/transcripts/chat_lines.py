@@ -20,11 +20,10 @@ from wellkept.adapters.transcripts.archives import Files, lines_of
 from wellkept.adapters.transcripts.json_fields import name_of
 from wellkept.core.reading.chat_turns import speaker
 from wellkept.core.text.forms import decode
-from wellkept.core.transcripts.turns import Turn
+from wellkept.core.transcripts.turns import Said, Turn
 from wellkept.engine.base.numbered_lines import LONGEST, numbered
 from wellkept.errors import InvalidInput, InvalidText
 
-Said: TypeAlias = "Turn | InvalidInput"
 Order: TypeAlias = Literal["day", "month", ""]
 _STAMP = re.compile(
     r"[\u200e\u200f\ufeff]*\[?(?P<date>\d{1,4}[-./]\d{1,2}[-./]\d{1,4})"

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 from wellkept.adapters import notes
 from wellkept.adapters.foreign_records import Unread, time_of
 from wellkept.adapters.transcripts.json_fields import name_of
-from wellkept.core.transcripts.turns import Turn
+from wellkept.core.transcripts.turns import Said, Turn
 from wellkept.errors import InvalidInput
-
-Said: TypeAlias = "Turn | InvalidInput"
-_DAY = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 
 
 def turns(path: Path) -> Iterator[Said]:
@@ -23,7 +18,7 @@ def turns(path: Path) -> Iterator[Said]:
         if isinstance(found, Unread):
             yield found.why if isinstance(found.why, InvalidInput) else InvalidInput(found.why.what, where=found.raw)
             continue
-        days = _DAY.findall(found.title)
+        days = notes.DATED.findall(found.title)
         yield Turn(
             conversation=name_of(found.metadata.get("file"), "diary"),
             place=found.title or str(number),

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, TypeAlias
+from typing import Any
 
 from wellkept.adapters.foreign_records import time_of
 from wellkept.adapters.transcripts.archives import Files
 from wellkept.adapters.transcripts.json_fields import at, name_of, text_at, texts_of_parts
 from wellkept.adapters.transcripts.json_values import objects_by_line
 from wellkept.adapters.transcripts.tags import without_tags
-from wellkept.core.transcripts.turns import Role, Turn
+from wellkept.core.transcripts.turns import Role, Said, Turn
 from wellkept.errors import InvalidInput
 
-Said: TypeAlias = "Turn | InvalidInput"
 _CLAUDE_TYPES = frozenset({"user", "assistant", "summary", "system", "attachment", "file-history-snapshot", "progress"})
 _CODEX_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _ROLES: Mapping[str, Role] = {"user": "person", "assistant": "agent"}

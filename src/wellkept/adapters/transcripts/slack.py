@@ -5,16 +5,15 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from wellkept.adapters.foreign_records import time_of
 from wellkept.adapters.transcripts.archives import Files
 from wellkept.adapters.transcripts.json_fields import name_of, text_at
 from wellkept.adapters.transcripts.json_values import elements
-from wellkept.core.transcripts.turns import Turn
+from wellkept.core.transcripts.turns import Said, Turn
 from wellkept.errors import InvalidInput
 
-Said: TypeAlias = "Turn | InvalidInput"
 _DAY = re.compile(r"(?:^|/)([^/]{1,200})/\d{4}-\d{2}-\d{2}\.json$")
 _USERS = re.compile(r"(?:^|/)users\.json$")
 _REFERENCE = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,500}))?>")

@@ -102,12 +102,8 @@ def _looked_at(source: Source, how: SourceOptions, run: Session) -> Audit:
     """Audit the source in a scratch store, with the configured models."""
     from wellkept.cli.terminal.opening import open_scratch
 
-    with open_scratch(run.settings) as scratch, run.progress("Auditing", None) as bar:
-        return scratch.audit(
-            how.rows(source, run),
-            in_order=source.format.in_order,
-            progress=lambda _, done, whole: bar(done, whole or None),
-        )
+    with open_scratch(run.settings) as scratch, run.phases("Auditing") as done:
+        return scratch.audit(how.rows(source, run), in_order=source.format.in_order, progress=done)
 
 
 def _taken_over(source: Source, how: SourceOptions, run: Session) -> ImportReport:

@@ -30,13 +30,26 @@ _TIME = "ISO 8601; UTC without a zone."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeOptions:
+class MemoryOptions:
     """Options that select memories."""
+
+    kind: list[str] | None = option(
+        "--kind", "-k", metavar="KIND", autocompletion=kinds, panel=_SCOPE, help="Of this kind; repeatable."
+    )
+    tag: list[str] | None = option("--tag", "-t", metavar="TAG", panel=_SCOPE, help="With this tag; repeatable.")
+
+    def scope(self) -> Scope:
+        """The options as a scope."""
+        return Scope(kinds=tuple(self.kind or ()), tags=tuple(self.tag or ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeOptions(MemoryOptions):
+    """Options that select memories, in full."""
 
     kind: list[str] | None = option(
         "--kind", "--kinds", "-k", metavar="KIND", autocompletion=kinds, panel=_SCOPE, help="Of this kind; repeatable."
     )
-    tag: list[str] | None = option("--tag", "-t", metavar="TAG", panel=_SCOPE, help="With this tag; repeatable.")
     since: str | None = option(metavar="TIME", panel=_SCOPE, help=f"Stored at or after. {_TIME}")
     until: str | None = option(metavar="TIME", panel=_SCOPE, help="Stored before this time.")
     limit: int | None = option("--limit", "-n", min=1, panel=_SCOPE, help="At most this many, the newest first.")
@@ -49,13 +62,7 @@ class ScopeOptions:
         since, until = moment("--since", self.since), moment("--until", self.until)
         if since is not None and until is not None and until <= since:
             raise typer.BadParameter("is before --since", param_hint="--until")
-        return Scope(
-            kinds=tuple(self.kind or ()),
-            tags=tuple(self.tag or ()),
-            created_from=since,
-            created_to=until,
-            limit=self.limit,
-        )
+        return replace(MemoryOptions.scope(self), created_from=since, created_to=until, limit=self.limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +130,8 @@ def consolidate(
     code = exits.OK
     for name in names:
         bound = store.in_namespace(name) if scope.all_namespaces else store
-        with run.progress(f"Looking at {one_line(name, limit=40)}", None) as done:
-            made = bound.plan(config, where, progress=lambda _, part, whole, done=done: done(part, whole))  # type: ignore[misc]
+        with run.phases(f"Looking at {one_line(name, limit=40)}") as done:
+            made = bound.plan(config, where, progress=done)
         file = _plan_file(run, made, plan)
         code = max(code, _run_plan(run, bound, made, choice, execute=execute, plan_file=file, fresh=True))
     return code
@@ -222,11 +229,15 @@ def _report_target(run: Session, choice: ChoiceOptions) -> Path | None:
 
 def _plan_file(run: Session, plan: Plan, target: Path | None) -> str:
     """Write the plan. A plan without actions is written only on request."""
+    if target is None and plan.actions:
+        target = _folder(run)
+    return "" if target is None else written_plan(run, plan, target)
+
+
+def written_plan(run: Session, plan: Plan, target: Path) -> str:
+    """Write the plan to a file, or into a folder; returns the file."""
     from wellkept.engine.consolidation.reports import write_plan
 
-    if target is None:
-        folder = _folder(run) if plan.actions else None
-        return "" if folder is None else str(write_plan(plan, folder))
     _refuse_own_store(target, run)
     return str(write_plan(plan, target))
 

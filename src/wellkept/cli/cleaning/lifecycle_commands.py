@@ -10,33 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from wellkept.cli.cleaning import lifecycle_tables
-from wellkept.cli.cleaning.consolidate_commands import exit_code
-from wellkept.cli.terminal.fields import kinds
+from wellkept.cli.cleaning.consolidate_commands import MemoryOptions, exit_code, written_plan
 from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.session import Session
-from wellkept.types import Json, Plan, RunReport, Scope
+from wellkept.types import Json, Plan, RunReport
 
 if TYPE_CHECKING:
     from wellkept.core.consolidation.upkeep_rules import DecayReport
     from wellkept.engine.verbs.store import MemoryStore
     from wellkept.models.port import Summariser
 
-_WHICH, _HOW, _FILES = "Filter", "Action", "Files"
+_HOW, _FILES = "Action", "Files"
 _NEVER = "never"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryOptions:
-    """Options that select memories."""
-
-    kind: list[str] | None = option(
-        "--kind", "-k", metavar="KIND", autocompletion=kinds, panel=_WHICH, help="Of this kind; repeatable."
-    )
-    tag: list[str] | None = option("--tag", "-t", metavar="TAG", panel=_WHICH, help="With this tag; repeatable.")
-
-    def scope(self) -> Scope:
-        """The options as a scope."""
-        return Scope(kinds=tuple(self.kind or ()), tags=tuple(self.tag or ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +59,8 @@ def reflect(run: Session, *, which: MemoryOptions, how: ReflectionOptions, act: 
     )
     summariser = _summariser(run, how.summariser)
     store = run.store(writes=False)
-    with run.progress("Summarising", None) as done:
-        plan = store.reflect(
-            config, which.scope(), summariser=summariser, progress=lambda _, part, whole: done(part, whole)
-        )
+    with run.phases("Summarising") as done:
+        plan = store.reflect(config, which.scope(), summariser=summariser, progress=done)
     return _finish(run, store, plan, act, extra={"consolidate": how.consolidate})
 
 
@@ -116,13 +99,7 @@ def _finish(
     extra: Mapping[str, Json] | None = None,
 ) -> int:
     """Write the plan and apply it, each when requested, then print the report."""
-    from wellkept.engine.base.files import refuse_store
-    from wellkept.engine.consolidation.reports import write_plan
-
-    file = ""
-    if act.plan is not None:
-        refuse_store(act.plan, run.settings.file)
-        file = str(write_plan(plan, act.plan))
+    file = "" if act.plan is None else written_plan(run, plan, act.plan)
     with run.progress("Applying" if act.execute else "Reporting", len(plan.actions)) as done:
         report = store.execute(plan, dry_run=not act.execute, progress=done)
     run.show(

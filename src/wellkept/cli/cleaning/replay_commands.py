@@ -53,9 +53,7 @@ def _opened(run: Session) -> tuple[Policy, MemoryStore]:
         raise typer.BadParameter("name the policy to try", param_hint="--policy")
     tried = run.settings.policy
     own = load({key: run.given_option(key) for key in KEYS if key != "policy"})
-    store = open_store(own, writes=False, model=True, note=run.note)
-    run.on_end(store.close)
-    return tried, store
+    return tried, run.closing(open_store(own, writes=False, model=True, note=run.note))
 
 
 def _view(report: ReplayReport, *, everything: bool) -> render.Parts:

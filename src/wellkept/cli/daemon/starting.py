@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 
 from wellkept.cli.daemon import environment
 
@@ -36,13 +37,20 @@ def start(idle_minutes: float) -> str:
 
 def _started(idle_minutes: float, *, told: int) -> subprocess.Popen[bytes]:
     # -P: what lies in the working folder is no module of ours.
+    command = [sys.executable, "-P", "-m", "wellkept.cli.warm_process", str(idle_minutes)]
+    return unwaited(command, stdout=told, env=environment.for_the_daemon())
+
+
+def unwaited(
+    command: Sequence[str],
+    *,
+    stdin: int = subprocess.DEVNULL,
+    stdout: int = subprocess.DEVNULL,
+    env: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own, which outlives this one."""
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "wellkept.cli.warm_process", str(idle_minutes)],
-        stdin=subprocess.DEVNULL,
-        stdout=told,
-        stderr=subprocess.DEVNULL,
-        env=environment.for_the_daemon(),
-        start_new_session=True,
+        command, stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL, env=env, start_new_session=True
     )
     process.returncode = 0  # nobody waits for its end
     return process

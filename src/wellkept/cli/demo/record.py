@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from wellkept.cli.demo.story import Step, Story
@@ -15,24 +16,11 @@ from wellkept.types import WriteResult
 def as_json(story: Story, db: str | None) -> str:
     """Return one JSON object with the figures and every decision, in ASCII, so that a terminal interprets nothing."""
     numbers = story.numbers
-    figures = story.figures
     back = story.taken_back
     whole: dict[str, Any] = {
         "store": db,
         "embedder": story.embedder,
-        "figures": {
-            "writes": figures.writes,
-            "memories": figures.memories,
-            "history": figures.history,
-            "duplicates_stopped": figures.duplicates,
-            "paraphrases_kept": figures.paraphrases,
-            "updates_applied": figures.updates,
-            "conflicts_to_look_at": figures.conflicts,
-            "conflicts_expired": figures.expired,
-            "outcomes": figures.outcomes,
-            "errors": figures.errors,
-            "degraded": figures.degraded,
-        },
+        "figures": asdict(story.figures),
         "decisions": [_decision(done, numbers) for done in story.steps],
         "conflicts": to_plain(story.conflicts, full=True),
         "question": {

@@ -86,12 +86,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The month in numbers.
+    """The month in numbers, named as in the JSON.
 
     Attributes:
         memories: Current ones; `history` counts those behind them.
-        paraphrases: Texts kept as wordings of the memories that they repeat.
-        conflicts: Open conflicts; `expired` counts conflicts that expired unresolved, with both texts kept.
+        paraphrases_kept: Texts kept as wordings of the memories that they repeat.
+        conflicts_to_look_at: Open conflicts.
+        conflicts_expired: Conflicts that expired unresolved, with both texts kept.
         outcomes: Writes by outcome; with `errors` they add up to `writes`.
         degraded: Writes by the component that was missing.
     """
@@ -99,13 +100,13 @@ class Figures:
     writes: int
     memories: int
     history: int
-    duplicates: int
-    paraphrases: int
-    updates: int
-    conflicts: int
+    duplicates_stopped: int
+    paraphrases_kept: int
+    updates_applied: int
+    conflicts_to_look_at: int
+    conflicts_expired: int
     outcomes: Mapping[str, int]
     errors: int
-    expired: int
     degraded: Mapping[str, int]
 
 
@@ -189,11 +190,11 @@ def figures(store: MemoryStore, steps: Sequence[Step]) -> Figures:
         writes=len(steps),
         memories=rows.get("active", 0),
         history=rows.get("superseded", 0),
-        duplicates=outcomes["duplicate"] + outcomes["reused"],
-        paraphrases=outcomes["restated"],
-        updates=outcomes["superseded"] + outcomes["evolved"] + sum(step.is_history for step in steps),
-        conflicts=still_open,
-        expired=len(unsettled) - still_open,
+        duplicates_stopped=outcomes["duplicate"] + outcomes["reused"],
+        paraphrases_kept=outcomes["restated"],
+        updates_applied=outcomes["superseded"] + outcomes["evolved"] + sum(step.is_history for step in steps),
+        conflicts_to_look_at=still_open,
+        conflicts_expired=len(unsettled) - still_open,
         outcomes=dict(sorted(outcomes.items())),
         errors=sum(step.result is None for step in steps),
         degraded=dict(sorted(degraded.items())),

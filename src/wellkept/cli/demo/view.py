@@ -150,19 +150,20 @@ def _summary(console: Console, figures: Figures, conflicts: Sequence[Conflict]) 
     kinds = Counter(conflict.kind for conflict in conflicts)
     outcomes = figures.outcomes
     evolved, superseded = outcomes.get("evolved", 0), outcomes.get("superseded", 0)
-    late = figures.updates - evolved - superseded
+    late = figures.updates_applied - evolved - superseded
     again, reused = outcomes.get("duplicate", 0), outcomes.get("reused", 0)
+    replaced = f"{superseded} replaced, {evolved} added to, {late} filed as older"
     flagged = ", ".join(f"{kinds[kind]} {words}" for kind, (_, words) in _CONFLICTS.items() if kinds[kind]) or "none"
-    if figures.expired:
-        flagged += f"; {figures.expired} expired, both texts stay"
+    if figures.conflicts_expired:
+        flagged += f"; {figures.conflicts_expired} expired, both texts stay"
     _heading(console, "Summary")
     rows = (
-        ("writes", figures.writes, _counted([(word, number) for word, number in outcomes.items()])),
+        ("writes", figures.writes, ", ".join(f"{number} {word}" for word, number in outcomes.items())),
         ("memories", figures.memories, f"current; {figures.history} older versions kept as history"),
-        ("duplicates stopped", figures.duplicates, f"{again} already stored; continued episodes: {reused}"),
-        ("paraphrases kept", figures.paraphrases, "as wordings behind the memories that they repeat"),
-        ("updates applied", figures.updates, f"{superseded} replaced, {evolved} added to, {late} filed as older"),
-        ("conflicts to review", figures.conflicts, flagged),
+        ("duplicates stopped", figures.duplicates_stopped, f"{again} already stored; continued episodes: {reused}"),
+        ("paraphrases kept", figures.paraphrases_kept, "as wordings behind the memories that they repeat"),
+        ("updates applied", figures.updates_applied, replaced),
+        ("conflicts to review", figures.conflicts_to_look_at, flagged),
         ("refused", figures.errors, "with a typed error; nothing was written"),
     )
     for name, number, note in rows:
@@ -302,7 +303,3 @@ def _number(memory_id: str, numbers: Mapping[str, int]) -> str:
 
 def _numbered(ids: Iterable[str], numbers: Mapping[str, int]) -> str:
     return ", ".join(_number(memory_id, numbers) for memory_id in ids)
-
-
-def _counted(pairs: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{number} {word}" for word, number in pairs)

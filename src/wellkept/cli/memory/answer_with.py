@@ -10,19 +10,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from wellkept.cli.terminal import exits
-from wellkept.cli.terminal.chat_model import (
-    PANEL,
-    ApiOption,
-    DryRunOption,
-    ModelOption,
-    TokensOption,
-    chat_model,
-    require_permission,
-)
+from wellkept.cli.terminal.chat_model import PANEL, ChatOptions, DryRunOption, chat_model, require_permission, resumable
 from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
-from wellkept.errors import ModelError
 from wellkept.types.questions import BATCH
 from wellkept.types.showing import count_of
 
@@ -42,9 +33,7 @@ class ModelOptions:
         show_default=False,
         help="A chat endpoint that answers the open questions, such as http://127.0.0.1:8080/v1.",
     )
-    model: ModelOption = None
-    api: ApiOption = None
-    tokens: TokensOption = None
+    chat: ChatOptions = ChatOptions()
     limit: int | None = option("--limit", metavar="N", min=1, panel=PANEL, help="Most questions; all by default.")
     again: bool = flag("--again", panel=PANEL, help="Ask also where an answer of this model was taken back.")
     dry_run: DryRunOption = False
@@ -67,7 +56,7 @@ def answer_with(run: Session, how: ModelOptions) -> int:
 
     if not how.with_url:
         raise typer.BadParameter("Name the endpoint", param_hint="--with")
-    model = chat_model(ChatAnswerer, run.settings, how.with_url, model=how.model, api=how.api, tokens=how.tokens)
+    model = chat_model(ChatAnswerer, run.settings, how.with_url, how.chat)
     store = run.store(writes=False)
     questions, _ = to_ask(store._ctx, model, limit=how.limit, again=how.again)
     if how.dry_run:
@@ -78,13 +67,9 @@ def answer_with(run: Session, how: ModelOptions) -> int:
     if not questions:
         run.note("There is no question to ask")
     else:
-        _announce(run, model, questions, how.tokens)
-    try:
-        with run.busy("Waiting for the model"):
-            report = store.answer_with(model, limit=how.limit, again=how.again)
-    except ModelError:
-        run.note("The answers so far are kept; the same command goes on where this one ended")
-        raise
+        _announce(run, model, questions, how.chat.tokens)
+    with resumable(run), run.busy("Waiting for the model"):
+        report = store.answer_with(model, limit=how.limit, again=how.again)
     if model.is_spent:
         run.note("The budget allows no further question; the same command goes on where this one ended")
     run.show(report, lambda: _lines(report))

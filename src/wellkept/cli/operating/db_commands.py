@@ -51,8 +51,7 @@ def secure(
     url = _server_url(run)
     from wellkept.cli.terminal.opening import open_database
 
-    storage = open_database(url)
-    run.on_end(storage.close)
+    storage = run.closing(open_database(url))
     with run.busy("Closing"):
         left = storage.secure(role)
     run.show({"role": role, "left": left}, lambda: _secured(role, left))
@@ -68,8 +67,7 @@ def index(
     """Search large namespaces with an approximate index in the database, and measure its recall."""
     from wellkept.cli.terminal.opening import open_database
 
-    storage = open_database(_server_url(run))
-    run.on_end(storage.close)
+    storage = run.closing(open_database(_server_url(run)))
     names = storage.header().namespaces if every else (run.settings.namespace,)
     with run.busy("Indexing"):
         result = [_done(storage, name, above=above, exact=exact) for name in names]

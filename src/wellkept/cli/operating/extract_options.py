@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from wellkept.cli.terminal.chat_model import (
-    PANEL,
-    ApiOption,
-    DryRunOption,
-    ModelOption,
-    TokensOption,
-    chat_model,
-    require_permission,
-)
+from wellkept.cli.terminal.chat_model import PANEL, ChatOptions, DryRunOption, chat_model, require_permission, resumable
 from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.session import Session
 from wellkept.config import extraction_folder
-from wellkept.errors import ModelError
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
@@ -41,9 +32,7 @@ class ExtractOptions:
         show_default=False,
         help="A chat endpoint that extracts facts, such as http://127.0.0.1:8080/v1.",
     )
-    model: ModelOption = None
-    api: ApiOption = None
-    tokens: TokensOption = None
+    asked: ChatOptions = ChatOptions()
     dry_run: DryRunOption = False
 
     def chat(self, run: Session) -> ChatExtractor | None:
@@ -54,7 +43,7 @@ class ExtractOptions:
             if self != ExtractOptions():
                 raise typer.BadParameter("Name the endpoint", param_hint="--extract")
             return None
-        return chat_model(ChatExtractor, run.settings, self.extract, model=self.model, api=self.api, tokens=self.tokens)
+        return chat_model(ChatExtractor, run.settings, self.extract, self.asked)
 
 
 def unsent(model: ChatExtractor, turns: Sequence[Turn]) -> list[Passage]:
@@ -84,12 +73,8 @@ def extraction(run: Session, model: ChatExtractor, turns: Sequence[Turn]) -> Ext
             f"at most about {most:,} tokens" + ("" if model.budget is None else f"; the budget is {model.budget:,}")
         )
     kept = KeptAnswers(extraction_folder(), model.id)
-    try:
-        with run.progress("Extracting", None, of="passages") as bar:
-            found = extracted(turns, model, kept, progress=bar)
-    except ModelError:
-        run.note("The answers so far are kept; the same command goes on where this one ended")
-        raise
+    with resumable(run), run.progress("Extracting", None, of="passages") as bar:
+        found = extracted(turns, model, kept, progress=bar)
     if found.left:
         left = count_of(found.left, "passage is", "passages are")
         run.note(f"The budget is spent: {left} left; the same command goes on where this one ended")

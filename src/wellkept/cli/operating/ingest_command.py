@@ -118,9 +118,7 @@ def _store(run: Session, *, apply: bool) -> MemoryStore:
     file = run.settings.file
     if apply or file is None or file.exists():
         return run.store(writes=apply)
-    scratch = open_scratch(run.settings)
-    run.on_end(scratch.close)
-    return scratch
+    return run.closing(open_scratch(run.settings))
 
 
 def _rehearsal(

@@ -40,15 +40,9 @@ def migrate(
     _refuse_same(source, target)
     here = _opened(run, source, reads=True)
     there = _opened(run, target, reads=dry_run)
-    with run.progress("Copying", None) as done:
+    with run.phases("Copying") as done:
         # Namespaces are copied one after the other, each with its own number of entries.
-        report = move(
-            here,
-            there,
-            namespaces=namespace or (),
-            dry_run=dry_run,
-            progress=lambda name, at, whole: done(at, whole),
-        )
+        report = move(here, there, namespaces=namespace or (), dry_run=dry_run, progress=done)
     _tell_of_the_queue(run, source)
     run.show(report, lambda: _moved(report, target))
 
@@ -112,9 +106,7 @@ def _opened(run: Session, url: str, *, reads: bool) -> Storage:
         )
     from wellkept import _storage
 
-    storage = _storage(url)
-    run.on_end(storage.close)
-    return storage
+    return run.closing(_storage(url))
 
 
 def _absent(run: Session, url: str) -> Storage:
@@ -133,9 +125,7 @@ def file_storage(
 
     if not make and not file.exists():
         raise StorePathError("there is no such store", where=str(file), todo="Check the path")
-    storage = SqliteStorage(file, durability=durability or run.settings.durability)
-    run.on_end(storage.close)
-    return storage
+    return run.closing(SqliteStorage(file, durability=durability or run.settings.durability))
 
 
 def _refuse_same(source: str, target: str) -> None:

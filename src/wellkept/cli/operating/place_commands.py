@@ -115,12 +115,12 @@ def remove_copy(
     ends = _at(storage, kept), _at(storage, database)
     result = describe(*ends, namespace)
     if save is not None:
-        with run.progress("Saving", None) as done:
+        with run.phases("Saving") as done:
             result = remove(
                 *ends,
                 namespace,
                 save=file_storage(run, save, make=True, durability="full"),  # it is the only copy soon
-                progress=lambda name, at, whole: done(at, whole),
+                progress=done,
             )
     run.show(result, lambda: _of_second(result, save))
 
@@ -150,9 +150,7 @@ def _store(run: Session) -> PlacedStorage:
             where=shown(run.settings.db),
             todo="Name its table: --db placement:///path/places.toml",
         )
-    storage = open_places(table)
-    run.on_end(storage.close)
-    return storage
+    return run.closing(open_places(table))
 
 
 # --------------------------------------------------------------------------------------------
@@ -241,15 +239,8 @@ def _moved(run: Session, storage: PlacedStorage, namespace: str, to: str) -> Mov
             switch()
         entries = seq_of(source, namespace)
         return MoveResult(namespace=namespace, done="there already", source=to, target=to, entries=entries)
-    with run.progress("Copying", None) as done:
-        return moved(
-            source,
-            _at(storage, to),
-            namespace,
-            check=storage.file.check,
-            switch=switch,
-            progress=lambda name, at, whole: done(at, whole),
-        )
+    with run.phases("Copying") as done:
+        return moved(source, _at(storage, to), namespace, check=storage.file.check, switch=switch, progress=done)
 
 
 def _given_up(storage: PlacedStorage, namespace: str) -> MoveResult:

@@ -109,8 +109,7 @@ def _in_file(run: Session, settings: Settings, file: Path) -> Iterator[Finding]:
     if not file.exists():
         yield Finding("store", "ok", f"{file} does not exist yet", "`wellkept remember TEXT` creates it")
         return
-    storage = open_file(settings, file)
-    run.on_end(storage.close)
+    storage = run.closing(open_file(settings, file))
     header = storage.header()
     log = file.with_name(file.name + "-wal")
     sizes = _size(file.stat().st_size)
@@ -124,8 +123,7 @@ def _in_file(run: Session, settings: Settings, file: Path) -> Iterator[Finding]:
 
 
 def _over_databases(run: Session, settings: Settings, table: Path) -> Iterator[Finding]:
-    storage = open_places(table, make=False)
-    run.on_end(storage.close)
+    storage = run.closing(open_places(table, make=False))
     header = storage.header()
     names = ", ".join(storage.databases())
     yield Finding("store", "ok", f"{table}: schema {header.schema}, databases {names}, {header.store_id}")
@@ -133,8 +131,7 @@ def _over_databases(run: Session, settings: Settings, table: Path) -> Iterator[F
 
 
 def _in_database(run: Session, settings: Settings) -> Iterator[Finding]:
-    look = look_at_database(settings.db)
-    run.on_end(look.close)
+    look = run.closing(look_at_database(settings.db))
     yield Finding("psycopg", "ok", version("psycopg"))
     yield from findings_of("postgresql", lambda: _server(look.server()))
     facts = look.store()
@@ -154,8 +151,7 @@ def _in_database(run: Session, settings: Settings) -> Iterator[Finding]:
     yield from _access_and_queues(facts, has_token=bool(settings.token))
     if facts.behind and not settings.token:
         return  # the previous finding reports that nothing is visible
-    storage = open_database(settings.db, token=settings.token)
-    run.on_end(storage.close)
+    storage = run.closing(open_database(settings.db, token=settings.token))
     yield from _content_findings(storage, settings)
 
 

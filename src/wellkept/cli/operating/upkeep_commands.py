@@ -127,8 +127,7 @@ def reembed(run: Session) -> int:
     from wellkept.cli.terminal.opening import open_for_reembedding
     from wellkept.errors import ModelError
 
-    store = open_for_reembedding(run.settings)
-    run.on_end(store.close)
+    store = run.closing(open_for_reembedding(run.settings))
     counts: Counter[str] = Counter()
     failures: list[ModelError] = []
 
@@ -170,7 +169,7 @@ def maintain(
     except InvalidField as error:
         raise typer.BadParameter(str(error), param_hint="--every") from error
     store = run.store(writes=False)
-    ctx, file = _context(store), run.settings.file
+    ctx, file = store._ctx, run.settings.file
     lease = lease_of(ctx, file.with_name(file.name + _LEASE) if file is not None and file.exists() else None)
     given = run.given_option("namespace")
     names = (store.namespace,) if given is not None else ()
@@ -230,10 +229,6 @@ def stop_on_signal(condition: Callable[[], bool] = bool) -> Iterator[StopFlag]:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-
-
-def _context(store: MemoryStore) -> Context:
-    return store._ctx
 
 
 def _found(done: Round) -> bool:

@@ -20,6 +20,7 @@ from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, Shared
 from wellkept.errors import InvalidField
 from wellkept.types.jobs import QUEUE_STATES
+from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -123,7 +124,7 @@ def retry(run: Session, *, jobs: KindsOption = None) -> None:
     """Retry jobs that were given up: of the given types and --namespace, otherwise all."""
     queue = job_queue(run, run.store(writes=False, model=False))
     count = queue.again(kinds=_kinds(jobs), namespace=run.given_option("namespace") or "")
-    run.show({"due": count}, lambda: [f"{count} {'job is' if count == 1 else 'jobs are'} due again"])
+    run.show({"due": count}, lambda: [f"{count_of(count, 'job is', 'jobs are')} due again"])
 
 
 def put(
@@ -136,7 +137,8 @@ def put(
     given = run.given_option("namespace")
     names = (store.namespace,) if given is not None else store.namespaces()
     job_queue(run, store).put(known, names)
-    run.show({"job": known, "namespaces": len(names)}, lambda: [_due(known, names)])
+    where = count_of(len(names), "namespace")
+    run.show({"job": known, "namespaces": len(names)}, lambda: [f"{known} is due in {where}"])
 
 
 # --------------------------------------------------------------------------------------------
@@ -220,13 +222,12 @@ def _answering(run: Session, how: WorkerOptions) -> Answering | None:
     """
     if how.answer_with is None:
         return None
-    from wellkept.cli.terminal.chat_model import chat_model, require_permission
+    from wellkept.cli.terminal.chat_model import ChatOptions, chat_model, require_permission
     from wellkept.engine.upkeep.jobs import Answering
     from wellkept.models.answering.chat import ChatAnswerer
 
-    made = partial(
-        chat_model, ChatAnswerer, run.settings, how.answer_with, model=how.answer_model, tokens=how.answer_tokens
-    )
+    options = ChatOptions(model=how.answer_model, tokens=how.answer_tokens)
+    made = partial(chat_model, ChatAnswerer, run.settings, how.answer_with, options)
     require_permission(run.settings, made(), "questions")
     return Answering(model=made, limit=how.answer_limit)
 
@@ -236,8 +237,7 @@ def _ahead(run: Session) -> tuple[MemoryStore, tuple[Errand, ...]]:
     from wellkept.cli.terminal.opening import configured_embedder, open_with_its_own
     from wellkept.engine.upkeep.prepare_embedder import making_ahead
 
-    store = open_with_its_own(run.settings)
-    run.on_end(store.close)
+    store = run.closing(open_with_its_own(run.settings))
     embedder = configured_embedder(run.settings)
     return store, (making_ahead(store._ctx, embedder),)
 
@@ -262,10 +262,6 @@ def job_queue(run: Session, store: MemoryStore) -> JobQueue:
 
 # --------------------------------------------------------------------------------------------
 # Printing
-
-
-def _due(kind: str, names: Sequence[str]) -> str:
-    return f"{kind} is due in {len(names)} {'namespace' if len(names) == 1 else 'namespaces'}"
 
 
 def _line(done: WorkReport) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wellkept.cli.daemon.starting import unwaited
 from wellkept.cli.install.clients import launcher
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.groups import option
@@ -169,17 +170,10 @@ def _in_background(run: Session) -> None:
 def _hand_over(run: Session, called: Called) -> None:
     """Have another process take the transcript in; it outlives this one and the agent."""
     given = [word for key in KEYS if (value := run.given_option(key)) is not None for word in (f"--{key}", value)]
-    process = subprocess.Popen(
-        [*launcher(), *given, "hook", "take-in"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = unwaited([*launcher(), *given, "hook", "take-in"], stdin=subprocess.PIPE)
     assert process.stdin is not None
     with process.stdin:
         process.stdin.write(called.plain.encode())
-    process.returncode = 0  # nobody waits for its end
 
 
 def _taken_in(run: Session, called: Called) -> ImportReport:

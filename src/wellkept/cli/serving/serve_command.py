@@ -16,7 +16,6 @@ from wellkept.errors import ConfigError
 
 if TYPE_CHECKING:
     from wellkept.integrations.opentelemetry import Telemetry
-    from wellkept.server.access.token import TokenKeeper
 
 _EXTRA = ("fastapi", "uvicorn", "mcp", "prometheus_client", "jinja2")
 FlushAfterOption: TypeAlias = Annotated[
@@ -55,6 +54,7 @@ def serve(
     """Serve the store over HTTP: the page at /, REST at /v1, MCP at /mcp. Stops cleanly on Ctrl-C or SIGTERM."""
     require_extra()
     from wellkept.cli.operating.work_commands import job_queue
+    from wellkept.cli.serving.token_commands import kept
     from wellkept.engine.upkeep.judging_worker import judging_everywhere
     from wellkept.operations.queued_writes import flush, recovered
     from wellkept.server.serving.assembly import assembled
@@ -63,7 +63,7 @@ def serve(
     from wellkept.server.serving.private_logging import wordless
     from wellkept.server.serving.process import Ending, Process
 
-    tokens = _tokens(run)
+    tokens = kept(run)
     refuse_to_be_open(host, tokens=tokens is not None and tokens.usable)
     asked = tokens is not None and tokens.required
     names = host_names(allowed_host or (), tokens=asked) + _own_name(host, alone=not allowed_host)
@@ -111,13 +111,6 @@ def require_extra() -> None:
         raise ConfigError(
             f"the server needs {', '.join(missing)}", where="wellkept serve", todo="Install wellkept[server]"
         )
-
-
-def _tokens(run: Session) -> TokenKeeper | None:
-    """The tokens of the store, in its database or in a file next to it; None for an in-memory store."""
-    from wellkept.cli.serving.token_commands import kept
-
-    return kept(run)
 
 
 def _own_name(host: str, *, alone: bool) -> tuple[str, ...]:

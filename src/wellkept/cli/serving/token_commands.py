@@ -107,9 +107,7 @@ def kept(run: Session) -> TokenKeeper | None:
     from wellkept.cli.terminal.opening import open_database
     from wellkept.server.access.token_database import DatabaseTokens
 
-    storage = open_database(run.settings.db)
-    run.on_end(storage.close)
-    return DatabaseTokens(storage.tokens())
+    return DatabaseTokens(run.closing(open_database(run.settings.db)).tokens())
 
 
 def ending(text: str, now: datetime) -> datetime | None:

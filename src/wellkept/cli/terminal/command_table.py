@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, cast
@@ -105,7 +106,7 @@ class Elsewhere:
         return _under(panel, named(self.place))
 
 
-class OnDemand(MutableMapping[str, Any]):
+class OnDemand(Mapping[str, Any]):
     """Commands by name; each is made when it is looked up, so that a run imports the modules of one command.
 
     Args:
@@ -113,28 +114,16 @@ class OnDemand(MutableMapping[str, Any]):
     """
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
-        self._rest = dict(makers)
-        self._made: dict[str, Any] = dict.fromkeys(makers)
+        self._makers = {name: cache(make) for name, make in makers.items()}
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._rest:
-            self._made[name] = self._rest[name]()
-            del self._rest[name]
-        return self._made[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._rest.pop(name, None)
-        self._made[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        self._rest.pop(name, None)
-        del self._made[name]
+        return self._makers[name]()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
+        return iter(self._makers)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._makers)
 
 
 def _under(panel: str | None, app: typer.Typer) -> Any:

@@ -1,4 +1,5 @@
-"""Options and groups of options: a group is a frozen dataclass whose fields become options of a command.
+"""Options and groups of options: a group is a frozen dataclass whose fields become options of a command;
+a field may be a group itself.
 
 Typer requires one parameter per option. A command here takes few parameters, some of which are groups;
 `flattened` gives typer the full list, and `regrouped` builds the groups before the call.
@@ -11,6 +12,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, field, fields, is_dataclass
+from functools import cache, partial
 from inspect import Parameter
 from typing import Annotated, Any, get_type_hints
 
@@ -22,6 +24,7 @@ from wellkept.cli.terminal.plain_values import plainly
 from wellkept.cli.terminal.safe import safe
 
 _METADATA = "typer"
+_hints = cache(partial(get_type_hints, include_extras=True))
 
 
 def option(*names: str, default: Any = None, panel: str | None = None, **settings: Any) -> Any:
@@ -94,13 +97,14 @@ def _safe_message() -> Iterator[None]:
 
 def options_of(group: type) -> list[Parameter]:
     """The options of a group as parameters."""
-    hints = get_type_hints(group, include_extras=True)
-    return [_parameter(item.name, hints[item.name], item) for item in fields(group)]
+    hints = _hints(group)
+    return [one for item in fields(group) for one in _spelled_out(item.name, hints[item.name], item)]
 
 
 def collected(group: type, values: Mapping[str, Any]) -> Any:
     """A group built from its options among the values."""
-    return group(**{item.name: values[item.name] for item in fields(group)})
+    hints = _hints(group).items()
+    return group(**{name: collected(hint, values) if is_group(hint) else values[name] for name, hint in hints})
 
 
 def flattened(function: Callable[..., Any], standing_in: Mapping[type, list[Parameter]]) -> list[Parameter]:
@@ -110,22 +114,20 @@ def flattened(function: Callable[..., Any], standing_in: Mapping[type, list[Para
         function: A function whose parameters are values, groups, or types with replacements.
         standing_in: Parameter type to the parameters that replace it.
     """
-    hints = get_type_hints(function, include_extras=True)
+    hints = _hints(function)
     parameters: list[Parameter] = []
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
         if hint in standing_in:
             parameters += standing_in[hint]
-        elif is_group(hint):
-            parameters += options_of(hint)
         else:
-            parameters.append(_parameter(name, hint, parameter.default))
+            parameters += _spelled_out(name, hint, parameter.default)
     return parameters
 
 
 def regrouped(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """The flat values as arguments of a function; parameters with replacements are omitted."""
-    hints = get_type_hints(function, include_extras=True)
+    hints = _hints(function)
     arguments = {}
     for name in inspect.signature(function).parameters:
         if is_group(hints[name]):
@@ -138,6 +140,10 @@ def regrouped(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[s
 def is_group(hint: object) -> bool:
     """Whether a type is a group of options."""
     return isinstance(hint, type) and is_dataclass(hint)
+
+
+def _spelled_out(name: str, hint: Any, default: Any) -> list[Parameter]:
+    return options_of(hint) if is_group(hint) else [_parameter(name, hint, default)]
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:

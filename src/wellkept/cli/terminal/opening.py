@@ -136,10 +136,8 @@ def open_database(db: str, *, token: str = "", make: bool = True) -> PostgresSto
         UnknownBackend: The driver is not installed.
         StorageError: The database cannot be used.
     """
-    try:
+    with _driver():
         from wellkept.storage.postgres import PostgresStorage
-    except ModuleNotFoundError as error:
-        raise _no_driver(error) from error
     return PostgresStorage(db, token=token, make=make)
 
 
@@ -156,10 +154,8 @@ def open_places(table: Path, *, make: bool = True) -> PlacedStorage:
         UnknownBackend: The driver is not installed.
         StorageError: Databases cannot be used; names them.
     """
-    try:
+    with _driver():
         from wellkept.storage.placement import PlacedStorage
-    except ModuleNotFoundError as error:
-        raise _no_driver(error) from error
     return PlacedStorage(table, make=make)
 
 
@@ -170,17 +166,19 @@ def look_at_database(db: str) -> Look:
         UnknownBackend: The driver is not installed.
         StorageError: The database cannot be reached.
     """
-    try:
+    with _driver():
         from wellkept.storage.postgres.server.inspection import Look
-    except ModuleNotFoundError as error:
-        raise _no_driver(error) from error
     return Look(db)
 
 
-def _no_driver(error: ModuleNotFoundError) -> UnknownBackend:
-    return UnknownBackend(
-        f"the driver {error.name!r} is not installed", where="postgresql://", todo="Install wellkept[postgres]"
-    )
+@contextmanager
+def _driver() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UnknownBackend(
+            f"the driver {error.name!r} is not installed", where="postgresql://", todo="Install wellkept[postgres]"
+        ) from error
 
 
 def open_file(settings: Settings, file: Path) -> SqliteStorage:

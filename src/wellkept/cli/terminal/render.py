@@ -236,7 +236,7 @@ def history(versions: Sequence[Version]) -> Parts:
         table.add_row(
             str(item.seq),
             when(item.at),
-            _act(item.verb, item.outcome, item.actor),
+            _cell(_act(item)),
             str(state.version) if state is not None else "",
             _cell(_text_of(state)) if state is not None else styled("(gone)", "dim"),
             _cell(told(item.reasons)),
@@ -250,16 +250,8 @@ def journal(entries: Sequence[JournalEntry]) -> Parts:
         yield "The journal is empty"
         return
     short = ShortIds(entry.memory_id for entry in entries if entry.memory_id)
-    table = _table("entry>", "when", "what", "memory", "why")
-    for entry in entries:
-        table.add_row(
-            str(entry.seq),
-            when(entry.at),
-            _act(entry.verb, entry.outcome, entry.actor),
-            short(entry.memory_id),
-            _cell(_entry_words(entry)),
-        )
-    yield table
+    rows = [(str(one.seq), when(one.at), _act(one), short(one.memory_id), _entry_words(one)) for one in entries]
+    yield rows_of(("entry>", "when", "what", "memory", "why"), rows)
 
 
 def conflicts(found: Sequence[Conflict]) -> Parts:
@@ -388,9 +380,9 @@ def _outcome(word: str) -> Text:
     return styled(word, _COLOURS.get(word, "default"))
 
 
-def _act(verb: str, outcome: str, actor: str) -> Text:
-    text = verb if verb == outcome else f"{verb}: {outcome}"
-    return _cell(f"{text} by {actor}" if actor else text)
+def _act(entry: JournalEntry | Version) -> str:
+    text = entry.verb if entry.verb == entry.outcome else f"{entry.verb}: {entry.outcome}"
+    return f"{text} by {entry.actor}" if entry.actor else text
 
 
 def _entry_words(entry: JournalEntry) -> str:

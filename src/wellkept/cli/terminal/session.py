@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import typer
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from wellkept.engine.verbs.store import MemoryStore
 
+PhaseCallback: TypeAlias = Callable[[str, int, int], None]
 _PANEL = "Options of every command"
 _WIDTH_IN_A_PIPE = 100
 
@@ -64,26 +65,32 @@ class ProgressCallback(Protocol):
         ...
 
 
+class _Closing(Protocol):
+    def close(self) -> None: ...
+
+
+_Closable = TypeVar("_Closable", bound=_Closing)
+
+
 class Session:
-    """The settings, store and output of one command."""
+    """The settings, store and output of one command.
+
+    Args:
+        shared: The global options; also to pass to a child process.
+    """
 
     def __init__(self, shared: Shared) -> None:
         self.json = shared.json
         self.quiet = shared.quiet
-        self._shared = shared
+        self.shared = shared
         self._stack = ExitStack()
 
     # -- context ----------------------------------------------------------------------------
 
-    @property
-    def shared(self) -> Shared:
-        """The global options, to pass to a child process."""
-        return self._shared
-
     @cached_property
     def settings(self) -> Settings:
         """The effective settings."""
-        return load({key: getattr(self._shared, key) for key in KEYS})
+        return load({key: getattr(self.shared, key) for key in KEYS})
 
     def store(self, *, writes: bool = True, model: bool = True) -> MemoryStore:
         """Open the store of this run; it is closed when the command ends.
@@ -98,12 +105,17 @@ class Session:
 
     def given_option(self, key: str) -> str | None:
         """The value of a setting on the command line; None when absent."""
-        value: str | None = getattr(self._shared, key)
+        value: str | None = getattr(self.shared, key)
         return value
 
     def on_end(self, call: Callable[[], object]) -> None:
         """Register a callback for the end of the command, with or without an error."""
         self._stack.callback(call)
+
+    def closing(self, kept: _Closable) -> _Closable:
+        """What is given, such as a store; it is closed when the command ends."""
+        self.on_end(kept.close)
+        return kept
 
     def keep_open(self, surroundings: AbstractContextManager[None]) -> None:
         """Keep a context manager open until the command ends; the last one is closed first."""
@@ -123,11 +135,7 @@ class Session:
 
     def show(self, value: object, human: Callable[[], Iterable[RenderableType | str]]) -> None:
         """Print a value: as JSON, or in the form that `human` returns."""
-        if self.json:
-            self.emit(value)
-            return
-        for part in human():
-            self.print(part)
+        self.show_each((value,), human)
 
     def show_each(self, values: Iterable[object], human: Callable[[], Iterable[RenderableType | str]]) -> None:
         """Print a list: one JSON object per line, or the form that `human` returns."""
@@ -182,6 +190,12 @@ class Session:
                 bar.update(task, completed=part, total=total if whole is None else whole or None)
 
             yield done
+
+    @contextmanager
+    def phases(self, words: str) -> Iterator[PhaseCallback]:
+        """As `progress`, for work that names the phase it is in, which the bar does not show."""
+        with self.progress(words, None) as done:
+            yield lambda _, part, whole: done(part, whole)
 
     @contextmanager
     def busy(self, words: str) -> Iterator[None]:

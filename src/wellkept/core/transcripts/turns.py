@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from wellkept.errors import InvalidInput
+
 Role: TypeAlias = Literal["person", "agent"]
+Said: TypeAlias = "Turn | InvalidInput"
+"""A turn, or why what stands in its place cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

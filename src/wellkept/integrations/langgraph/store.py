@@ -182,7 +182,7 @@ class WellkeptStore(BaseStore):
         if row is None:
             return None
         if op.refresh_ttl:
-            self._prolong(rows.memories, [row])
+            self._prolong(rows.memories, row)
         return item_of(row, labels)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
@@ -199,7 +199,7 @@ class WellkeptStore(BaseStore):
         page = found[op.offset : op.offset + op.limit]
         if op.refresh_ttl:
             for _, row, labels in page:
-                self._prolong(self._of(labels).memories, [row])
+                self._prolong(self._of(labels).memories, row)
         return [search_item(row, labels, score) for score, row, labels in page]
 
     def _found(self, rows: KeyedRows, op: SearchOp) -> Iterator[tuple[float | None, Memory]]:
@@ -253,11 +253,10 @@ class WellkeptStore(BaseStore):
 
     # ------------------------------------------------------------------ expiry
 
-    def _prolong(self, memories: MemoryStore, rows: Sequence[Memory]) -> None:
-        for row in rows:
-            minutes = record_of(row).get("ttl")
-            if isinstance(minutes, int | float):
-                memories.revise(row.id, expires_at=now(memories) + timedelta(minutes=minutes))
+    def _prolong(self, memories: MemoryStore, row: Memory) -> None:
+        minutes = record_of(row).get("ttl")
+        if isinstance(minutes, int | float):
+            memories.revise(row.id, expires_at=now(memories) + timedelta(minutes=minutes))
 
     def sweep_ttl(self) -> int:
         """Forget the items that have expired; returns their number. An expired item is hidden before that."""

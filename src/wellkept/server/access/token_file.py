@@ -223,6 +223,11 @@ def _damaged(path: Path, why: str) -> ConfigError:
     return ConfigError(f"the token file cannot be used: {why}", where=str(path), todo=todo)
 
 
+def _unwritable(path: Path, error: OSError) -> StorePathError:
+    what = f"the token file cannot be written: {error.strerror}"
+    return StorePathError(what, where=str(path), todo="Check the folder")
+
+
 def _write(path: Path, tokens: Sequence[Token]) -> None:
     rows = [asdict(token) for token in tokens]
     text = json.dumps({"format": _FORMAT, "tokens": rows}, default=datetime.isoformat, ensure_ascii=False, indent=1)
@@ -241,9 +246,7 @@ def _write(path: Path, tokens: Sequence[Token]) -> None:
             os.utime(whole, ns=(made.st_atime_ns, before[0] + 1_000_000))
         os.replace(whole, path)
     except OSError as error:
-        raise StorePathError(
-            f"the token file cannot be written: {error.strerror}", where=str(path), todo="Check the folder"
-        ) from error
+        raise _unwritable(path, error) from error
 
 
 @contextmanager
@@ -256,7 +259,5 @@ def _locked(path: Path) -> Iterator[None]:
             held.callback(os.close, handle)
             lock(handle)
         except OSError as error:  # also a lock timeout, or a drive without locks
-            raise StorePathError(
-                f"the token file cannot be written: {error.strerror}", where=str(path), todo="Check the folder"
-            ) from error
+            raise _unwritable(path, error) from error
         yield

@@ -85,8 +85,7 @@ def bare(value: Any) -> Any:
     """
     match value:
         case dict():
-            inner = {key: bare(item) for key, item in value.items()}
-            return {key: item for key, item in inner.items() if item not in (None, "", [], {})}
+            return _filled({key: bare(item) for key, item in value.items()})
         case list():
             return [bare(item) for item in value]
         case _:
@@ -106,9 +105,13 @@ def slim(answer: Mapping[str, Any], *, explained: bool = False) -> _Json:
         {'hits': [{'memory': {'id': 'm1'}}], 'left_out': []}
     """
     hidden = frozenset[str]() if explained else INSIDE
+    return _shown(answer, hidden)
+
+
+def _shown(record: Mapping[str, Any], hidden: frozenset[str]) -> _Json:
     return {
         key: value if key in _OF_THE_USER else _slim(value, hidden)
-        for key, value in answer.items()
+        for key, value in record.items()
         if key not in hidden
     }
 
@@ -116,16 +119,15 @@ def slim(answer: Mapping[str, Any], *, explained: bool = False) -> _Json:
 def _slim(value: Any, hidden: frozenset[str]) -> Any:
     match value:
         case dict():
-            inner = {
-                key: item if key in _OF_THE_USER else _slim(item, hidden)
-                for key, item in value.items()
-                if key not in hidden
-            }
-            return {key: item for key, item in inner.items() if item not in (None, "", [], {})}
+            return _filled(_shown(value, hidden))
         case list():
             return [_slim(item, hidden) for item in value]
         case _:
             return value
+
+
+def _filled(record: _Json) -> _Json:
+    return {key: item for key, item in record.items() if item not in (None, "", [], {})}
 
 
 def _with_short_texts(value: Any, limit: int, omitted: _Omissions) -> Any:

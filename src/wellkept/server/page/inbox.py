@@ -136,14 +136,8 @@ def preview(visit: Visit) -> Response:
     part = sorted(found, key=_first)[:MOST_OF_A_BATCH]
     rows = memories_by_id(visit, [end for one in part for end in (one.a, one.b)])
     cards = [Card(sort, one, rows.get(one.a), rows.get(one.b)) for one in part]
-    values: dict[str, Any] = {
-        "cards": cards,
-        "sort": sort,
-        "least": least,
-        "choices": CHOICES[sort],
-        "left": len(found) - len(part),
-    }
-    return visit.show("batch.html", room="inbox", **values)
+    left = len(found) - len(part)
+    return visit.show("batch.html", room="inbox", cards=cards, sort=sort, least=least, choices=CHOICES[sort], left=left)
 
 
 def batch(visit: Visit) -> Response:

@@ -78,9 +78,7 @@ def with_page(
 
 def _routes(frame: Frame, tokens: TokenKeeper | None) -> list[Route]:
     made = [
-        Route("/", _to_inbox, methods=["GET"]),
-        Route(PAGE_PATH, _to_inbox, methods=["GET"]),
-        Route(f"{PAGE_PATH}/", _to_inbox, methods=["GET"]),
+        *(Route(path, _to_inbox, methods=["GET"]) for path in ("/", PAGE_PATH, f"{PAGE_PATH}/")),
         *(Route(f"{PAGE_PATH}/{name}", partial(_file, name), methods=["GET"]) for name in _FILES),
         Route(f"{PAGE_PATH}/login", partial(_login, frame, tokens), methods=["GET", "POST"]),
         Route(f"{PAGE_PATH}/enter", partial(_enter, frame), methods=["GET"]),

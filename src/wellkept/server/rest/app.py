@@ -22,14 +22,7 @@ from wellkept.server.rest.metrics import Metrics, figures_of, metrics_routes
 from wellkept.server.rest.nodes_routes import node_routes
 from wellkept.server.rest.routes import Malformed, operation_routes
 from wellkept.server.rest.schema import document
-from wellkept.server.rest.store_of_request import (
-    NotAllowed,
-    RequestStores,
-    UnknownNamespace,
-    context_of,
-    not_allowed,
-    unknown_namespace,
-)
+from wellkept.server.rest.store_of_request import NotAllowed, RequestStores, UnknownNamespace
 
 if TYPE_CHECKING:
     from wellkept.integrations.opentelemetry import Telemetry
@@ -96,9 +89,8 @@ def create_app(
     app.include_router(health_routes(store, app.state.health))
     app.include_router(metrics_routes(app.state.metrics))
     problems.install(app)
-    app.add_exception_handler(Malformed, _malformed)
-    app.add_exception_handler(NotAllowed, _not_allowed)
-    app.add_exception_handler(UnknownNamespace, _unknown_namespace)
+    for refusal in (Malformed, NotAllowed, UnknownNamespace):
+        app.add_exception_handler(refusal, _refused)
     # The last layer added is the outermost.
     app.add_middleware(ConcurrencyLimit, limits=limits)
     app.add_middleware(BodyLimits, limits=limits)
@@ -123,19 +115,9 @@ def _document(app: FastAPI) -> Callable[[Request], Response]:
 
 
 def _waiting(store: MemoryStore) -> int:
-    return len(context_of(store).ledger.waiting())
+    return len(store._ctx.ledger.waiting())
 
 
-def _malformed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Malformed)
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Malformed | NotAllowed | UnknownNamespace)
     return error.response
-
-
-def _not_allowed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, NotAllowed)
-    return not_allowed(error)
-
-
-def _unknown_namespace(request: Request, error: Exception) -> Response:
-    assert isinstance(error, UnknownNamespace)
-    return unknown_namespace(error.error)

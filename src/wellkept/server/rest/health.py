@@ -14,7 +14,6 @@ from starlette.responses import Response
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import NotPermitted, StorageError
 from wellkept.server.rest.problems import MEDIA_TYPE, problem
-from wellkept.server.rest.store_of_request import context_of
 
 _PATIENCE = 1.0
 
@@ -122,7 +121,7 @@ def _ask(store: MemoryStore) -> None:
 
     A server that acts only for tokens reads just the data that all tokens share.
     """
-    ctx = context_of(store)
+    ctx = store._ctx
     try:
         with ctx.storage.begin(ctx.namespace, write=False) as tx:
             tx.journal(newest=1)

@@ -33,7 +33,7 @@ from wellkept.server.rest.gates import discard, grant_of, too_large
 from wellkept.server.rest.limits import MIB, Limits, depth
 from wellkept.server.rest.problems import problem, responses, status_of
 from wellkept.server.rest.schema import KEY_HEADER, NAMESPACE_HEADER, SESSION_HEADER
-from wellkept.server.rest.store_of_request import IDEMPOTENCY, RequestStores, context_of, read_header
+from wellkept.server.rest.store_of_request import IDEMPOTENCY, RequestStores, read_header
 from wellkept.types import WriteResult
 
 LINES = "application/x-ndjson"
@@ -103,9 +103,7 @@ def import_routes(stores: RequestStores, limits: Limits) -> APIRouter:
             await run_in_threadpool(spool.write, part)
         spool.seek(0)
         spec = ImportSpec(source=label("source", asked.source), identity=f"rest:{named}")
-        answer = answers(
-            context_of(store), spool, spec, limits, size=size, restores=allowed(grant, store.namespace, "admin")
-        )
+        answer = answers(store._ctx, spool, spec, limits, size=size, restores=allowed(grant, store.namespace, "admin"))
         return StreamingResponse(answer, media_type=LINES)
 
     return router

@@ -8,8 +8,8 @@ namespaces. OpenTelemetry exports the same counts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from fastapi import APIRouter, Request
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
@@ -22,29 +22,11 @@ from wellkept.engine.verbs.store import MemoryStore
 from wellkept.server.access import Grant
 from wellkept.server.access.one_namespace import bound
 from wellkept.server.rest.gates import current_grant, grant_of
-from wellkept.server.rest.store_of_request import NotAllowed, context_of
+from wellkept.server.rest.store_of_request import NotAllowed
+from wellkept.types.results import Figure
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A count of what is stored, over all namespaces.
-
-    Attributes:
-        name: Its name, without `wellkept_`.
-        description: What it counts.
-        values: The counts by the value of the label; by an empty text for a figure without a label.
-        label: The name of the label; empty for none.
-        grows: Whether it only ever grows.
-    """
-
-    name: str
-    description: str
-    values: Mapping[str, int]
-    label: str = ""
-    grows: bool = False
 
 
 def figures_of(store: MemoryStore, queue_depth: Callable[[], int]) -> tuple[Figure, ...]:
@@ -58,7 +40,7 @@ def figures_of(store: MemoryStore, queue_depth: Callable[[], int]) -> tuple[Figu
     memories: Counter[str] = Counter()
     conflicts = unchecked = waiting = 0
     # Read under the caller's token where the database requires one; otherwise nothing is visible.
-    seen = MemoryStore(replace(bound(context_of(store), current_grant.get()), watch=None))
+    seen = MemoryStore(replace(bound(store._ctx, current_grant.get()), watch=None))
     for name in seen.namespaces():
         stats = seen.in_namespace(name).stats()
         outcomes.update(stats.outcomes)

@@ -19,7 +19,6 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
 from wellkept.core.records.explain import duplicate_message
-from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import MAX_LABEL, label
 from wellkept.engine.base.retry import repeated
 from wellkept.engine.gate.check_similar import check_similar, lifecycle_of
@@ -37,7 +36,6 @@ from wellkept.errors import (
     WellkeptError,
 )
 from wellkept.operations.pages import page
-from wellkept.operations.shapes import json_pieces
 from wellkept.server.large_requests import LARGE, LARGE_AT_ONCE
 from wellkept.server.rest.narrowing import TEXT
 from wellkept.server.rest.nodes_api import (
@@ -131,24 +129,23 @@ def node_routes(store_of: StoreOf) -> APIRouter:
         The router, for `FastAPI.include_router`.
     """
     router = APIRouter(prefix="/v1", tags=["nodes"], route_class=_NodeRoute, responses=_ERRORS)
+    reading = Security(store_of, scopes=["read"])
+    writing = Security(store_of, scopes=["write"])
     # Before the routes with a node id, which would match these paths too.
-    _add_check(router, store_of)
+    _add_check(router, reading, writing)
     for path in ("/nodes/check-similar", "/nodes/backfill-embeddings"):
         router.add_api_route(path, _only_post, methods=_OTHER_METHODS, include_in_schema=False)
-    _add_collection(router, store_of)
-    _add_single(router, store_of)
+    _add_collection(router, reading, writing)
+    _add_single(router, reading, writing)
     return router
 
 
-def _add_check(router: APIRouter, store_of: StoreOf) -> None:
-    reading = Security(store_of, scopes=["read"])
-    writing = Security(store_of, scopes=["write"])
-
+def _add_check(router: APIRouter, reading: Any, writing: Any) -> None:
     @router.post("/nodes/check-similar", response_model=Similar, operation_id="check_similar")
     def check(body: CheckSimilar, store: MemoryStore = reading) -> dict[str, Any]:
         """Memories of the same subtype that are similar to a text not yet stored."""
         kind = label("subtype", kind_of(body.subtype))
-        return check_similar(_context(store), body.content, body.title, kind=kind, limit=body.limit)
+        return check_similar(store._ctx, body.content, body.title, kind=kind, limit=body.limit)
 
     @router.post("/nodes/backfill-embeddings", response_model=Backfilled, operation_id="backfill_embeddings")
     def backfill(store: MemoryStore = writing) -> Backfilled | JSONResponse:
@@ -163,13 +160,10 @@ def _add_check(router: APIRouter, store_of: StoreOf) -> None:
         """Memories relevant to a query, best first."""
         hits, more = page(store.recall(body.query, limit=body.limit), body.limit)
         found = [FoundNode(**_fields(store, hit.memory), score=hit.score) for hit in hits]
-        return _sent(FoundNodes(data=found, more=more))
+        return sent(FoundNodes(data=found, more=more))
 
 
-def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
-    reading = Security(store_of, scopes=["read"])
-    writing = Security(store_of, scopes=["write"])
-
+def _add_collection(router: APIRouter, reading: Any, writing: Any) -> None:
     @router.post(
         "/nodes",
         response_model=Stored,
@@ -220,7 +214,7 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
         store: MemoryStore = reading,
     ) -> Response:
         """Current nodes, newest first. If more is true, others follow: pass the id of the last one as before."""
-        ctx, kinds = _context(store), () if subtype is None else (label("subtype", kind_of(subtype)),)
+        ctx, kinds = store._ctx, () if subtype is None else (label("subtype", kind_of(subtype)),)
         last = None if before is None else _held(store, before)
         where = Filter(kinds=kinds, before=(_END, "") if last is None else (last.created_at, last.id))
 
@@ -230,13 +224,10 @@ def _add_collection(router: APIRouter, store_of: StoreOf) -> None:
                     yield row
 
         rows, more = repeated(ctx, lambda: page(current(), limit))
-        return _sent(Nodes(data=[Node(**_fields(store, row)) for row in rows], more=more))
+        return sent(Nodes(data=[Node(**_fields(store, row)) for row in rows], more=more))
 
 
-def _add_single(router: APIRouter, store_of: StoreOf) -> None:
-    reading = Security(store_of, scopes=["read"])
-    writing = Security(store_of, scopes=["write"])
-
+def _add_single(router: APIRouter, reading: Any, writing: Any) -> None:
     @router.get(_SINGLE, response_model=Node, operation_id="get_node", responses=_UNKNOWN)
     def get(node_id: str, store: MemoryStore = reading) -> Node:
         """One node. Reading it counts as use and delays its decay."""
@@ -259,11 +250,6 @@ def _add_single(router: APIRouter, store_of: StoreOf) -> None:
         held = _present(store, node_id)
         store.forget(held.id)
         return Deleted(id=held.id, deleted=True)
-
-
-def _sent(answer: Nodes | FoundNodes) -> Response:
-    """A long answer, serialised in the thread of its request."""
-    return sent(json_pieces(answer))
 
 
 def _only_post() -> JSONResponse:
@@ -299,16 +285,12 @@ def _held(store: MemoryStore, node_id: str, *, touch: bool = False) -> Memory:
 
 
 def _fields(store: MemoryStore, memory: Memory) -> dict[str, Any]:
-    ctx = _context(store)
+    ctx = store._ctx
     return node_fields(memory, lifecycle_of(ctx, memory), ctx.embedder.id)
 
 
 def _is_new(result: WriteResult) -> bool:
     return result.outcome in ("created", "superseded", "queued") and result.entry > 0
-
-
-def _context(store: MemoryStore) -> Context:
-    return store._ctx
 
 
 def _unusable(request: Request, error: RequestValidationError) -> str:

@@ -18,7 +18,6 @@ from wellkept.errors import IdempotencyMismatch, InvalidField, NotFound
 from wellkept.operations.queued_writes import MAY_WAIT, QUEUE_HEADER, queueing, wants_queue_by_header
 from wellkept.operations.registry import OPERATIONS, Operation, Route, parsed
 from wellkept.operations.row import ok
-from wellkept.operations.shapes import json_pieces
 from wellkept.server.large_requests import LARGE, LARGE_AT_ONCE
 from wellkept.server.rest.conforming import check_fields
 from wellkept.server.rest.gates import grant_of
@@ -133,7 +132,7 @@ def _answer(row: Operation, store: MemoryStore, *, request: Request, given: Base
             raise
         # An invalid id is treated as an unknown one.
         raise NotFound(error.what, where=error.where, todo=error.todo) from error
-    return sent(json_pieces(result), status=row.status(result))
+    return sent(result, status=row.status(result))
 
 
 def _wants_queue(request: Request) -> bool:

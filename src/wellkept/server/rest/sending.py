@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
 
+from wellkept.operations.shapes import json_pieces
 
-def sent(pieces: list[bytes], *, status: int = 200) -> Response:
-    """A response from pieces; several pieces are sent one after the other, at the speed of the client."""
+
+def sent(answer: BaseModel, *, status: int = 200) -> Response:
+    """A record as a response; the pieces of a large one are sent one after the other, at the speed of the client."""
+    pieces = json_pieces(answer)
     if len(pieces) == 1:
         return Response(pieces[0], status_code=status, media_type="application/json")
     size = {"Content-Length": str(sum(map(len, pieces)))}

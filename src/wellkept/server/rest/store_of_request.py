@@ -11,7 +11,6 @@ from fastapi.security import SecurityScopes
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import check_namespace
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import InvalidInput
@@ -43,6 +42,14 @@ class NotAllowed(Exception):
         self.todo = todo
         super().__init__("not allowed")
 
+    @property
+    def response(self) -> Response:
+        """The answer to such a request; identical for every namespace, whatever its contents."""
+        if self.todo:
+            return problem(403, "the token does not allow this", where="Authorization", todo=self.todo)
+        todo = f"Name a namespace of the token in the header {NAMESPACE}, or ask for a token with it and this scope"
+        return problem(403, "the token does not allow this in this namespace", where=NAMESPACE, todo=todo)
+
 
 class UnknownNamespace(InvalidInput):
     """A well-formed header that names no valid namespace; answered with 404 and the name of the original error."""
@@ -50,6 +57,11 @@ class UnknownNamespace(InvalidInput):
     def __init__(self, error: InvalidInput) -> None:
         self.error = error
         super().__init__(error.what, where=NAMESPACE, todo=error.todo)
+
+    @property
+    def response(self) -> Response:
+        """The answer, as to the original error."""
+        return of_error(type(self.error)(self.what, where=NAMESPACE, todo=self.todo), status=404)
 
 
 class RequestStores:
@@ -65,7 +77,7 @@ class RequestStores:
     @property
     def kinds(self) -> Collection[str]:
         """The kinds of the policy."""
-        return context_of(self._store).policy.kinds.keys()
+        return self._store._ctx.policy.kinds.keys()
 
     def home(self, grant: Grant) -> str:
         """The namespace of a request that names none."""
@@ -73,7 +85,7 @@ class RequestStores:
 
     def namespaces(self, grant: Grant) -> tuple[str, ...]:
         """The namespaces with data that a grant may read, sorted."""
-        held = bound(context_of(self._store), grant).storage.header().namespaces
+        held = bound(self._store._ctx, grant).storage.header().namespaces
         return tuple(name for name in held if allowed(grant, name, "read"))
 
     def store_of(self, headers: Headers, grant: Grant, scope: Scope) -> MemoryStore:
@@ -90,7 +102,7 @@ class RequestStores:
         namespace = _named(headers) or home(grant, self._store.namespace)
         if not allowed(grant, namespace, scope):
             raise NotAllowed
-        ctx = bound(context_of(self._store), grant)
+        ctx = bound(self._store._ctx, grant)
         ctx = replace(ctx, namespace=namespace, session=session_of(headers))
         if grant is not EVERYTHING:
             ctx = replace(ctx, actor=grant.actor)
@@ -113,21 +125,3 @@ def _named(headers: Headers) -> str | None:
         return None if named is None else check_namespace(named)
     except InvalidInput as error:
         raise UnknownNamespace(error) from error
-
-
-def context_of(store: MemoryStore) -> Context:
-    """The context of a store; requests replace its session and actor."""
-    return store._ctx
-
-
-def not_allowed(error: NotAllowed) -> Response:
-    """The answer to a request that its grant does not cover; identical for every namespace, whatever its contents."""
-    if error.todo:
-        return problem(403, "the token does not allow this", where="Authorization", todo=error.todo)
-    todo = f"Name a namespace of the token in the header {NAMESPACE}, or ask for a token with it and this scope"
-    return problem(403, "the token does not allow this in this namespace", where=NAMESPACE, todo=todo)
-
-
-def unknown_namespace(error: InvalidInput) -> Response:
-    """The answer to a name that is not a valid namespace."""
-    return of_error(type(error)(error.what, where=NAMESPACE, todo=error.todo), status=404)
