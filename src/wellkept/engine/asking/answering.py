@@ -97,12 +97,8 @@ def _answer(ctx: Context, tx: Tx, number: int, *, text: str, by: Answerer, model
         reasons.append(Reason("teaches", str(lesson)))
     if ctx.relation_model is not None:
         reasons.append(Reason("bounds", ctx.relation_model.id))
-    entry = JournalEntry(
-        at=ctx.clock(),
-        verb="answer",
-        actor=ctx.actor,
-        policy=ctx.policy.hash,
-        outcome=parts[0].verb,
+    entry = replace(
+        ctx.entry("answer", parts[0].verb),
         memory_id=record.memory_id,
         memory_ids=tuple(dict.fromkeys((record.memory_id, *touched(effects)))),
         reasons=tuple(reasons),

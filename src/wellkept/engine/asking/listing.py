@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wellkept.core.asking.learning import FORGETS, Forgetting, forgotten, shifts_of
 from wellkept.core.asking.state import ACTS, Asking, state_of, state_text
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import at_most
 from wellkept.engine.lookup.open_questions import open_ones
-from wellkept.types import AskingReport, JournalEntry, Question, Reason
+from wellkept.types import AskingReport, Question, Reason
 
 
 def questions(ctx: Context, *, limit: int | None) -> tuple[Question, ...]:
@@ -38,8 +40,5 @@ def forget_lessons(ctx: Context) -> None:
         if dict(state.checked) == dict(Asking().checked):
             return
         known = Forgetting(state.checked, since=state.forgotten)
-        entry = JournalEntry(
-            at=ctx.clock(), verb=FORGETS, actor=ctx.actor, policy=ctx.policy.hash, outcome="forgotten",
-            reasons=(Reason(FORGETS, str(known)),),
-        )  # fmt: skip
+        entry = replace(ctx.entry(FORGETS, "forgotten"), reasons=(Reason(FORGETS, str(known)),))
         tx.note_asking(state_text(forgotten(state, tx.apply(entry))))

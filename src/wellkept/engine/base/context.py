@@ -17,7 +17,7 @@ from wellkept.engine.models.scale import Scale
 from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
 from wellkept.policy import Policy
 from wellkept.storage.port import Describing, Storage
-from wellkept.types import Header, HybridWeights, WeightsName
+from wellkept.types import Header, HybridWeights, JournalEntry, WeightsName
 
 if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn
@@ -105,6 +105,11 @@ class Context:
     def header_of_queue(self) -> Header:
         """Properties of the store for work with queued writes, in whatever namespace."""
         return _header(self.storage, "")
+
+    def entry(self, verb: str, outcome: str, *, at: datetime | None = None) -> JournalEntry:
+        """An entry of the journal by this actor and under this policy, of now unless a time is given."""
+        at = self.clock() if at is None else at
+        return JournalEntry(at=at, verb=verb, actor=self.actor, policy=self.policy.hash, outcome=outcome)
 
 
 def _header(storage: Storage, namespace: str) -> Header:

@@ -5,6 +5,7 @@ Only what the budget has left over from writes is spent, so a second run asks no
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from wellkept.core.asking.budget import name_of, opened, paid, worth_of
@@ -13,7 +14,7 @@ from wellkept.core.records.conflicts import is_open
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import writing
 from wellkept.storage.port import Tx
-from wellkept.types import Chance, Conflict, Filter, JournalEntry, Memory, QuestionRecord
+from wellkept.types import Chance, Conflict, Filter, Memory, QuestionRecord
 
 _EVEN = 0.5
 """Probability that a listed contradiction is an update, or a possible duplicate a repeat, where none was noted."""
@@ -38,10 +39,8 @@ def _ask(ctx: Context, tx: Tx) -> int:
             continue
         ends = item.expires_at or now + timedelta(days=ctx.policy.conflict_days)
         record = QuestionRecord(memory_id=item.b, chances=(chance,), worth=worth, expires_at=ends)
-        entry = JournalEntry(
-            at=now, verb="ask", actor=ctx.actor, policy=ctx.policy.hash, outcome="asked", memory_id=item.b,
-            memory_ids=(item.b,), conflict_keys=(item.key,), asks=record,
-        )  # fmt: skip
+        entry = ctx.entry("ask", "asked", at=now)
+        entry = replace(entry, memory_id=item.b, memory_ids=(item.b,), conflict_keys=(item.key,), asks=record)
         state = paid(state).with_question(opened(record, tx.apply(entry)))
         count += 1
     if count:

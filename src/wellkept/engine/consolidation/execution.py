@@ -11,6 +11,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from wellkept.core.consolidation.merged_memory import changed, holds
 from wellkept.core.consolidation.repointing import apart
@@ -174,12 +175,8 @@ def _apply(ctx: Context, tx: Tx, action: Action, run: tuple[Plan, str], vectors:
             effects += marked(ctx, action, rows=rows, known=known)
         case _:
             effects += conflict_changes(ctx, action.flags, action.settles, rows=rows, known=known)
-    entry = JournalEntry(
-        at=now,
-        verb=VERB,
-        actor=ctx.actor,
-        policy=ctx.policy.hash,
-        outcome=action.type,
+    entry = replace(
+        ctx.entry(VERB, action.type, at=now),
         memory_id=about(action, effects),
         memory_ids=tuple(dict.fromkeys((*action.targets, *touched(effects)))),
         reasons=(

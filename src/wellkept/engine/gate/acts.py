@@ -273,16 +273,7 @@ def erase(ctx: Context, memory_id: str) -> int:
                 return 0
             _check_is_no_part(tx, memory)
         ids = (memory_id, *wordings_of(tx, memory_id))
-        entry = JournalEntry(
-            at=ctx.clock(),
-            verb="erase",
-            actor=ctx.actor,
-            policy=ctx.policy.hash,
-            outcome="erased",
-            memory_id=memory_id,
-            memory_ids=ids,
-        )
-        return tx.erase(ids, entry)
+        return tx.erase(ids, replace(ctx.entry("erase", "erased"), memory_id=memory_id, memory_ids=ids))
 
 
 def _check_is_no_part(tx: Tx, memory: Memory) -> None:
@@ -453,12 +444,8 @@ def entry_of(
     reasons: tuple[Reason, ...] = (),
 ) -> JournalEntry:
     """The journal entry of an act with these effects."""
-    return JournalEntry(
-        at=ctx.clock(),
-        verb=verb,
-        actor=ctx.actor,
-        policy=ctx.policy.hash,
-        outcome=outcome,
+    return replace(
+        ctx.entry(verb, outcome),
         memory_id=memory_id,
         memory_ids=tuple(dict.fromkeys((memory_id, *touched(effects)))),
         reasons=reasons,

@@ -194,12 +194,8 @@ def _mark(ctx: Context, tx: Tx, one: Waiting, decision: Decision) -> None:
     """Mark a memory as judged, with the question about it."""
     memory = one.memory
     checked = replace(memory, checked=True, version=memory.version + 1)
-    entry = JournalEntry(
-        at=ctx.clock(),
-        verb=VERB,
-        actor=ctx.actor,
-        policy=ctx.policy.hash,
-        outcome="checked",
+    entry = replace(
+        ctx.entry(VERB, "checked"),
         memory_id=memory.id,
         memory_ids=(memory.id,),
         reasons=(why(one.entry),),

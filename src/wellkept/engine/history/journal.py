@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from wellkept.core.gate.judged_later import VERB, WAITS
 from wellkept.core.records.effects import invert, touched
@@ -130,12 +131,8 @@ def taken_back(
 ) -> JournalEntry:
     """The entry that takes another one back, and guesses about its texts with it."""
     back = (*guesses, *(invert(effect) for effect in reversed(entry.effects)))
-    return JournalEntry(
-        at=ctx.clock(),
-        verb="undo",
-        actor=ctx.actor,
-        policy=ctx.policy.hash,
-        outcome="undone",
+    return replace(
+        ctx.entry("undo", "undone"),
         memory_id=entry.memory_id,
         memory_ids=touched(back),
         reasons=reasons,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
 from wellkept.engine.base.context import Context
@@ -132,15 +132,8 @@ def _judge(ctx: Context, tx: Tx, verdicts: Mapping[int, Rightness]) -> int:
     news = {seq: said for seq, said in verdicts.items() if known.get(seq) != (said, decisions[seq])}
     if not news:
         return 0
-    entry = JournalEntry(
-        at=ctx.clock(),
-        verb=_VERB,
-        actor=ctx.actor,
-        policy=ctx.policy.hash,
-        outcome=_OUTCOME,
-        reasons=tuple(Reason(f"judged_{said}", f"{seq} {decisions[seq]}") for seq, said in news.items()),
-    )
-    return tx.apply(entry)
+    reasons = tuple(Reason(f"judged_{said}", f"{seq} {decisions[seq]}") for seq, said in news.items())
+    return tx.apply(replace(ctx.entry(_VERB, _OUTCOME), reasons=reasons))
 
 
 def is_judged(entry: JournalEntry) -> bool:

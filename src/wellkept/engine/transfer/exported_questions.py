@@ -111,11 +111,14 @@ def asked_again(
         if any(one.of == name_of(record.memory_id) for one in state.open):
             continue
         marks = [key_of(one.memory_id, record.memory_id, "outdated") for one in record.chances]
-        entry = JournalEntry(
-            at=ctx.clock(), verb="import", actor=ctx.actor, policy=ctx.policy.hash, outcome="asked",
-            memory_id=record.memory_id, memory_ids=(record.memory_id,), run_id=run_id, asks=record,
+        entry = replace(
+            ctx.entry("import", "asked"),
+            memory_id=record.memory_id,
+            memory_ids=(record.memory_id,),
+            run_id=run_id,
+            asks=record,
             conflict_keys=tuple(one.key for one in tx.conflicts(keys=marks) if one.resolution is None),
-        )  # fmt: skip
+        )
         state = state.with_question(opened(record, tx.apply(entry)))
         count += 1
     if state != before:
@@ -125,7 +128,5 @@ def asked_again(
 
 def _taken_over(ctx: Context, lessons: Lessons, *, run_id: str) -> JournalEntry:
     """The entry of the lessons: a replay knows by it what later decisions knew, and its undo takes them back."""
-    return JournalEntry(
-        at=ctx.clock(), verb="import", actor=ctx.actor, policy=ctx.policy.hash, outcome="taught", run_id=run_id,
-        reasons=(Reason(BRINGS, str(Forgetting(lessons.checked, since=0))),),
-    )  # fmt: skip
+    reason = Reason(BRINGS, str(Forgetting(lessons.checked, since=0)))
+    return replace(ctx.entry("import", "taught"), run_id=run_id, reasons=(reason,))

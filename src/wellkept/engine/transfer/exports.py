@@ -48,7 +48,6 @@ from wellkept.types import (
     Effect,
     Filter,
     ImportReport,
-    JournalEntry,
     Json,
     Link,
     LinkChange,
@@ -387,8 +386,7 @@ def _apply(
     vectors: Mapping[str, Vector],
 ) -> None:  # fmt: skip
     ids = touched(effects)
-    entry = JournalEntry(
-        at=ctx.clock(), verb="import", actor=ctx.actor, policy=ctx.policy.hash, outcome=outcome,
-        memory_id=ids[0] if outcome == "created" else "", memory_ids=ids, effects=tuple(effects), run_id=run_id,
-    )  # fmt: skip
+    about = ids[0] if outcome == "created" else ""
+    entry = ctx.entry("import", outcome)
+    entry = replace(entry, memory_id=about, memory_ids=ids, effects=tuple(effects), run_id=run_id)
     tx.apply(entry, vectors=vectors)

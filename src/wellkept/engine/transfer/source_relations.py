@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from wellkept.core.records import lifecycle
-from wellkept.core.records.effects import touched
 from wellkept.core.text.forms import content_hash, is_line
 from wellkept.engine.base.context import Context
-from wellkept.engine.gate.acts import MAX_REL, fetch
+from wellkept.engine.gate.acts import MAX_REL, entry_of, fetch
 from wellkept.engine.transfer.import_export import Relations, Row
 from wellkept.storage.port import Tx
-from wellkept.types import Effect, JournalEntry, Link, LinkChange, Memory, MemoryChange, Reason, WriteResult
+from wellkept.types import Effect, Link, LinkChange, Memory, MemoryChange, Reason, WriteResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +86,9 @@ def _relate(ctx: Context, tx: Tx, one: _Own, here: dict[str, str], run_id: str) 
         reasons += [reason] if hidden else []
     effects += _links(ctx, tx, one, here)
     if effects:
-        ids = touched(effects)
-        tx.apply(
-            JournalEntry(
-                at=ctx.clock(), verb="import", actor=ctx.actor, policy=ctx.policy.hash,
-                outcome="superseded" if reasons else "linked", memory_id=one.memory_id,
-                memory_ids=tuple(dict.fromkeys((one.memory_id, *ids))), reasons=tuple(reasons),
-                effects=tuple(effects), idempotency_key=key, run_id=run_id,
-            )
-        )  # fmt: skip
+        outcome = "superseded" if reasons else "linked"
+        entry = entry_of(ctx, effects, verb="import", outcome=outcome, memory_id=one.memory_id, reasons=tuple(reasons))
+        tx.apply(replace(entry, idempotency_key=key, run_id=run_id))
 
 
 def _is_own(tx: Tx, one: _Own) -> bool:

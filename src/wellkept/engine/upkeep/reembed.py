@@ -237,15 +237,8 @@ def _change(ctx: Context, tx: Tx, memory: Memory, after: Memory, made: dict[str,
 
 def _moved(ctx: Context, ids: Sequence[str]) -> JournalEntry:
     """The entry of a batch that changes vectors only, not rows, so that it blocks no undo."""
-    return JournalEntry(
-        at=ctx.clock(),
-        verb="reembed",
-        actor=ctx.actor,
-        policy=ctx.policy.hash,
-        outcome="embedded",
-        memory_ids=tuple(ids),
-        reasons=(Reason("reembed", f"vectors of {count_of(len(ids), 'memory')} made by {ctx.embedder.id}"),),
-    )
+    reason = Reason("reembed", f"vectors of {count_of(len(ids), 'memory')} made by {ctx.embedder.id}")
+    return replace(ctx.entry("reembed", "embedded"), memory_ids=tuple(ids), reasons=(reason,))
 
 
 def check_row(ctx: Context, memory_id: str, counts: dict[str, int]) -> None:
