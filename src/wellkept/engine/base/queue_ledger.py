@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wellkept.engine.base.file_lock import lock, try_lock, unlock
+from wellkept.engine.base.locked_file import locked_file
 from wellkept.engine.base.queue_lines import line_of, read, settled
-from wellkept.errors import Busy, ReadOnly
+from wellkept.errors import ReadOnly
 from wellkept.storage.ledger import Ledger, plain_of
 from wellkept.types.queue import QueuedWrite
 
@@ -223,38 +223,11 @@ def _locked(path: Path, *, wait: bool) -> Iterator[int | None]:
 
     Repeats when another process has replaced or removed the file in the meantime.
     """
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
     while True:
-        try:
-            handle = os.open(path, flags, 0o600)
-        except OSError as error:
-            raise ReadOnly(
-                f"the queue cannot be written: {error.strerror}", where=str(path), todo="Check its permissions"
-            ) from error
-        try:
-            if not _lock(handle, path, wait=wait):
-                yield None
-                return
-            try:
-                if not _is_same(handle, path):
-                    continue
+        with locked_file(path, what="the queue", wait=wait) as handle:
+            if handle is None or _is_same(handle, path):
                 yield handle
                 return
-            finally:
-                os.lseek(handle, 0, os.SEEK_SET)
-                unlock(handle)
-        finally:
-            os.close(handle)
-
-
-def _lock(handle: int, path: Path, *, wait: bool) -> bool:
-    try:
-        if not wait:
-            return try_lock(handle)
-        lock(handle)
-    except OSError as error:
-        raise Busy("the queue cannot be locked", where=str(path), todo="Use a local disk") from error
-    return True
 
 
 @contextmanager

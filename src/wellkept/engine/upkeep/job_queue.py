@@ -19,8 +19,7 @@ from typing import Any, TypeAlias
 from wellkept.core.records.codec import DAMAGE, iso, time_from
 from wellkept.core.records.field_types import misfit
 from wellkept.engine.base.context import Clock, Context
-from wellkept.engine.base.file_lock import lock, unlock
-from wellkept.errors import Busy, ReadOnly
+from wellkept.engine.base.locked_file import locked_file, rewrite
 from wellkept.parsing import parsed_json
 from wellkept.storage.port import JobQueue, Queueing
 from wellkept.types.jobs import WHOLE_STORE, Cadence, QueuedJob, QueueState
@@ -235,31 +234,13 @@ def _kept_in(path: Path) -> Callable[[], AbstractContextManager[Page]]:
 
     @contextmanager
     def page() -> Iterator[Page]:
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        except OSError as error:
-            raise ReadOnly(
-                f"the jobs cannot be written: {error.strerror}", where=str(path), todo="Check its permissions"
-            ) from error
-        try:
-            try:
-                lock(handle)
-            except OSError as error:
-                raise Busy("the jobs cannot be locked", where=str(path), todo="Use a local disk") from error
-            try:
-                found = _read(os.read(handle, os.fstat(handle).st_size))
-                before = dict(found)
-                yield found
-                if found != before:
-                    text = _written(found)
-                    os.lseek(handle, 0, os.SEEK_SET)
-                    os.write(handle, text)
-                    os.ftruncate(handle, len(text))
-            finally:
-                os.lseek(handle, 0, os.SEEK_SET)
-                unlock(handle)
-        finally:
-            os.close(handle)
+        with locked_file(path, what="the jobs") as handle:
+            assert handle is not None  # it was waited for
+            found = _read(os.read(handle, os.fstat(handle).st_size))
+            before = dict(found)
+            yield found
+            if found != before:
+                rewrite(handle, _written(found))
 
     return page
 

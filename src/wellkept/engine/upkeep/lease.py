@@ -19,8 +19,7 @@ from typing import Protocol
 
 from wellkept.core.records.codec import iso, time_from
 from wellkept.engine.base.context import Clock, NewId
-from wellkept.engine.base.file_lock import lock, unlock
-from wellkept.errors import Busy, ReadOnly
+from wellkept.engine.base.locked_file import locked_file, rewrite
 from wellkept.parsing import parsed_json
 
 LEASE_SECONDS = 120.0
@@ -124,31 +123,10 @@ class FileLease:
     @contextmanager
     def _page(self) -> Iterator[tuple[_Page, Callable[[_Page], None]]]:
         """The file's content and a function to replace it, under the lock."""
-        try:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        except OSError as error:
-            raise ReadOnly(
-                f"the lease cannot be written: {error.strerror}", where=str(self._path), todo="Check its permissions"
-            ) from error
-        try:
-            try:
-                lock(handle)
-            except OSError as error:
-                raise Busy("the lease cannot be locked", where=str(self._path), todo="Use a local disk") from error
-
-            def write(page: _Page) -> None:
-                os.lseek(handle, 0, os.SEEK_SET)
-                text = _written(page)
-                os.write(handle, text)
-                os.ftruncate(handle, len(text))
-
-            try:
-                yield _read(os.read(handle, _MOST_BYTES)), write
-            finally:
-                os.lseek(handle, 0, os.SEEK_SET)
-                unlock(handle)
-        finally:
-            os.close(handle)
+        with locked_file(self._path, what="the lease") as handle:
+            assert handle is not None  # it was waited for
+            found = _read(os.read(handle, _MOST_BYTES))
+            yield found, lambda page: rewrite(handle, _written(page))
 
 
 def _written(page: _Page) -> bytes:
