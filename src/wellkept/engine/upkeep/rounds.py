@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Literal, Protocol, TypeAlias
 
 from wellkept.core.records.codec import DAMAGE
+from wellkept.engine.base.background import running
 from wellkept.engine.base.context import Context
 from wellkept.engine.upkeep.housekeeping import expire_conflicts
 from wellkept.engine.upkeep.lease import Lease
@@ -297,12 +298,12 @@ class _Either:
 @contextmanager
 def _kept(lease: Lease | None) -> Iterator[threading.Event]:
     """Renew the lease while the block runs; the event is set when another process has taken it."""
-    lost, over = threading.Event(), threading.Event()
+    lost = threading.Event()
     if lease is None:
         yield lost
         return
 
-    def renew() -> None:
+    def renew(over: threading.Event) -> None:
         while not over.wait(lease.seconds / 3):
             try:
                 if lease.take():
@@ -311,13 +312,10 @@ def _kept(lease: Lease | None) -> Iterator[threading.Event]:
             except WellkeptError:  # a temporary disk error; the lease outlasts two such failures
                 continue
 
-    beat = threading.Thread(target=renew, name="wellkept-lease", daemon=True)
-    beat.start()
     try:
-        yield lost
+        with running(renew, name="wellkept-lease"):
+            yield lost
     finally:
-        over.set()
-        beat.join()
         lease.release()
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from wellkept.core.records.codec import DAMAGE
+from wellkept.engine.base.background import running
 from wellkept.engine.base.context import Context
 from wellkept.engine.upkeep.job_queue import LONGEST_LEASE
 from wellkept.engine.upkeep.jobs import Errand, Outcome
@@ -257,9 +258,9 @@ class _Hold:
 @contextmanager
 def _kept(queue: JobQueue, job: QueuedJob, seconds: float) -> Iterator[_Hold]:
     """Renew the lease while the block runs."""
-    hold, over = _Hold(), threading.Event()
+    hold = _Hold()
 
-    def renew() -> None:
+    def renew(over: threading.Event) -> None:
         last = time.monotonic()
         while not over.wait(seconds / 3):
             try:
@@ -272,10 +273,5 @@ def _kept(queue: JobQueue, job: QueuedJob, seconds: float) -> Iterator[_Hold]:
                     hold.lost.set()
                     return
 
-    beat = threading.Thread(target=renew, name="wellkept-lease", daemon=True)
-    beat.start()
-    try:
+    with running(renew, name="wellkept-lease"):
         yield hold
-    finally:
-        over.set()
-        beat.join()
