@@ -13,6 +13,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -35,10 +36,11 @@ _AS_IS = frozenset({"close", "in_namespace", "in_session", "deferred", "judging"
 """Verbs that close something, or return an object with its own verbs."""
 
 
+@dataclass(frozen=True, slots=True)
 class Patience:
     """How long, and with which pauses, an action is retried.
 
-    Args:
+    Attributes:
         seconds: Maximum time from the first failure to the start of the last attempt.
         now: A monotonic clock, in seconds.
         sleep: Waits this many seconds.
@@ -56,18 +58,11 @@ class Patience:
         'done'
     """
 
-    def __init__(
-        self,
-        seconds: float,
-        *,
-        now: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] = random.random,
-    ) -> None:
-        self.seconds = seconds
-        self._now = now
-        self._sleep = sleep
-        self._chance = chance
+    seconds: float
+    _: KW_ONLY
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
 
     def insist(self, act: Callable[[], _T], *, kept: Callable[[], int] = int) -> _T:
         """Run an action until it has no transient failure, or the time is over.
@@ -88,19 +83,19 @@ class Patience:
             except StorageError as error:
                 if not error.transient:
                     raise
-                now = self._now()
+                now = self.now()
                 until = now + self.seconds if until is None else until
                 pause = next(pauses)
                 if kept() != before or now + pause > until:
                     error.transient = False
                     raise
                 log.debug("Trying again in %.2f s: %s", pause, error)
-            self._sleep(pause)
+            self.sleep(pause)
 
     def _pauses(self) -> Iterator[float]:
         pause = FIRST_PAUSE
         while True:
-            yield pause * (0.5 + self._chance() / 2)
+            yield pause * (0.5 + self.chance() / 2)
             pause = min(2 * pause, LONGEST_PAUSE)
 
 

@@ -145,63 +145,54 @@ def _pass(ctx: Context, items: Sequence[NewMemory], cause: Cause, models: Models
     return results
 
 
+@dataclass(frozen=True, slots=True)
 class _Gate:
     """The gate inside one write transaction."""
 
-    def __init__(
-        self,
-        ctx: Context,
-        tx: Tx,
-        items: Sequence[NewMemory],
-        *,
-        vectors: Embeddings,
-        judging: Judging,
-        cause: Cause,
-    ) -> None:
-        self._ctx = ctx
-        self._tx = tx
-        self._items = items
-        self._vectors = vectors
-        self._judging = judging
-        self._cause = cause
+    ctx: Context
+    tx: Tx
+    items: Sequence[NewMemory]
+    vectors: Embeddings
+    judging: Judging
+    cause: Cause
 
     def pass_through(self, index: int) -> WriteResult:
         """Decide and apply one item."""
-        new = self._items[index]
-        if not self._judging.look.is_unused(index, new, self._tx):
-            new, before = replayed(self._tx, new)
+        new = self.items[index]
+        if not self.judging.look.is_unused(index, new, self.tx):
+            new, before = replayed(self.tx, new)
             if before is not None:
                 return before
-        _check_links(self._tx, new)
-        decision = self._judging.decide(self._tx, index)
+        _check_links(self.tx, new)
+        decision = self.judging.decide(self.tx, index)
         if decision.reasons and decision.reasons[0].rule == "conflict_raise":
             raise ConflictError(
                 message(decision).rstrip("."),
                 conflicts=decision.conflicts,
                 todo='Supersede or revise the stored one, or write with on_conflict="warn"',
             )
-        item = self._judging.items[index]
-        vector = self._vectors.vector(item.text)
+        item = self.judging.items[index]
+        vector = self.vectors.vector(item.text)
         decision = with_mentions(
-            self._ctx,
-            self._tx,
+            self.ctx,
+            self.tx,
             decision,
             item.policy,
             text=new.content,
             own=new.links,
             vector=vector,
-            hidden=self._judging.hidden,
+            hidden=self.judging.hidden,
         )
         decision = self._with_links(new, decision)
         decision, made = self._embedded(decision)
         entry = self._entry(new, decision)
-        seq = self._tx.apply(entry, vectors=made)
-        self._judging.look.wrote(seq, new.idempotency_key, decision.effects)
+        seq = self.tx.apply(entry, vectors=made)
+        self.judging.look.wrote(seq, new.idempotency_key, decision.effects)
         self._count_use(new, decision)
-        self._judging.near.applied(seq)
+        self.judging.near.applied(seq)
         for effect in decision.effects:
             if isinstance(effect, MemoryChange) and effect.after is not None and _moved(effect):
-                self._judging.near.wrote(effect.after, made.get(effect.after.embedding))
+                self.judging.near.wrote(effect.after, made.get(effect.after.embedding))
         if decision.outcome == "duplicate" and decision.dropped is not None:
             log.info("%s", dropped_line(decision.dropped, decision.matches[0]))
         elif decision.outcome == "superseded" and decision.memory is not None:
@@ -220,7 +211,7 @@ class _Gate:
         if entry.asks is None:
             return None
         ids = (entry.asks.memory_id, *(one.memory_id for one in entry.asks.chances))
-        rows = {row.id: row for row in self._tx.find(Filter(ids=ids, statuses=SEARCHED))}
+        rows = {row.id: row for row in self.tx.find(Filter(ids=ids, statuses=SEARCHED))}
         return question_of(entry.asks, entry, rows)
 
     def _count_use(self, new: NewMemory, decision: Decision) -> None:
@@ -229,10 +220,10 @@ class _Gate:
         if heard is None:
             return
         if is_echo(decision):
-            self._tx.touch({heard.id: (heard.access_count + 1, self._ctx.clock(), heard.stability)})
+            self.tx.touch({heard.id: (heard.access_count + 1, self.ctx.clock(), heard.stability)})
         elif isinstance(new, ImportedMemory) and new.access_count and decision.dropped is not None:
             last = max(filter(None, (heard.last_accessed_at, new.last_accessed_at)), default=heard.created_at)
-            self._tx.touch({heard.id: (heard.access_count + new.access_count, last, heard.stability)})
+            self.tx.touch({heard.id: (heard.access_count + new.access_count, last, heard.stability)})
 
     def _with_links(self, new: NewMemory, decision: Decision) -> Decision:
         """The decision with the caller's own links, each to an existing memory."""
@@ -240,7 +231,7 @@ class _Gate:
         if not new.links or memory is None:
             return decision
         stored = decision.outcome in ("created", "superseded")
-        there = () if stored else self._tx.links((memory.id,))  # a duplicate's links belong to the memory it repeats
+        there = () if stored else self.tx.links((memory.id,))  # a duplicate's links belong to the memory it repeats
         made = {(link.src, link.dst, link.rel) for link in (*decision.links, *there)}
         now = memory.updated_at
         extra = [
@@ -264,7 +255,7 @@ class _Gate:
                 continue
             if _reworded(effect) or _revectored(effect):
                 after = self._with_vector(effect.after, reworded=_reworded(effect))
-                vector = self._vectors.vector(text_of(after))
+                vector = self.vectors.vector(text_of(after))
                 if vector is not None:
                     made[after.embedding] = vector
                 if after is not effect.after:
@@ -277,7 +268,7 @@ class _Gate:
         if not reworded and (memory.embedding or not memory.updates):
             return memory
         text = text_of(memory)
-        embedded = self._vectors.get(text)
+        embedded = self.vectors.get(text)
         if embedded is None:
             return replace(memory, embedding="", chunks=0, checked=False)
         if embedded.vector is None:
@@ -287,12 +278,12 @@ class _Gate:
     def _entry(self, new: NewMemory, decision: Decision) -> JournalEntry:
         memory = decision.memory
         told = tuple(match for match in decision.matches if match.action != "none")[:_JOURNALED_MATCHES]
-        judges = self._cause.judges
+        judges = self.cause.judges
         return JournalEntry(
-            at=self._ctx.clock(),
-            verb=self._cause.verb,
-            actor=self._ctx.actor,
-            policy=self._ctx.policy.hash,
+            at=self.ctx.clock(),
+            verb=self.cause.verb,
+            actor=self.ctx.actor,
+            policy=self.ctx.policy.hash,
             outcome=decision.outcome,
             memory_id=memory.id if memory is not None else "",
             memory_ids=_ids(decision, told),
@@ -304,10 +295,10 @@ class _Gate:
             dropped=decision.dropped,
             idempotency_key=new.idempotency_key
             if judges is None
-            else next_key(self._tx, judges.idempotency_key, judges.payload),
+            else next_key(self.tx, judges.idempotency_key, judges.payload),
             payload=judges.payload if judges is not None else payload_of(new) if new.idempotency_key else "",
-            run_id=self._cause.run_id,
-            asks=None if WAITS in decision.degraded else raised(self._ctx, self._tx, decision),
+            run_id=self.cause.run_id,
+            asks=None if WAITS in decision.degraded else raised(self.ctx, self.tx, decision),
             reading=decision.reading,
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from wellkept.core.records.vectors import quantise
 from wellkept.errors import EmbedderMismatch
@@ -15,32 +16,26 @@ from wellkept.storage.postgres.session import Begun, Half, Session
 from wellkept.types import Vector
 
 
+@dataclass(frozen=True, slots=True)
 class PostgresAhead:
     """Vectors of one embedder, stored beside those of others.
 
-    Args:
+    Attributes:
         model: The embedder's number in this store.
         dim: Dimension of its vectors.
         begun: Opens a connection inside a transaction that begins with the statement of that name.
         writing: Opens one inside a writing transaction that excludes migrations and changes of the embedder.
     """
 
-    def __init__(
-        self,
-        model: int,
-        dim: int,
-        begun: Begun,
-        writing: Callable[[], AbstractContextManager[Session]],
-    ) -> None:
-        self._model = model
-        self._dim = dim
-        self._begun = begun
-        self._writing = writing
+    model: int
+    dim: int
+    begun: Begun
+    writing: Callable[[], AbstractContextManager[Session]]
 
     def missing(self, namespace: str, hashes: Sequence[str]) -> list[str]:
         """See `Ahead.missing`."""
-        asked = {"ns": number_of(namespace), "model": self._model, "hashes": list(hashes)}
-        with self._begun("begin.read") as session:
+        asked = {"ns": number_of(namespace), "model": self.model, "hashes": list(hashes)}
+        with self.begun("begin.read") as session:
             there = {digest for (digest,) in session.rows("ahead.there", asked)}
         return [digest for digest in hashes if digest not in there]
 
@@ -48,11 +43,11 @@ class PostgresAhead:
         """See `Ahead.keep`."""
         ns = number_of(namespace)
         for digest, vector in vectors.items():
-            if vector.shape != (self._dim,):
+            if vector.shape != (self.dim,):
                 raise EmbedderMismatch(
-                    f"a vector has {vector.size} components, its embedder makes {self._dim}", where=digest
+                    f"a vector has {vector.size} components, its embedder makes {self.dim}", where=digest
                 )
-        with self._writing() as session:
+        with self.writing() as session:
             if session.row("ahead.hold", {"ns": ns}) is None:  # locks the namespace against writers
                 return 0
             # A text that was erased in the meantime must not get its vector stored.
@@ -60,7 +55,7 @@ class PostgresAhead:
                 digest for (digest,) in session.rows("memory.embeddings_in_use", {"ns": ns, "hashes": list(vectors)})
             }
             rows = [
-                {"ns": ns, "hash": digest, "model": self._model, "vec": Half(quantise(vector))}
+                {"ns": ns, "hash": digest, "model": self.model, "vec": Half(quantise(vector))}
                 for digest, vector in vectors.items()
                 if digest in used
             ]
@@ -71,8 +66,8 @@ class PostgresAhead:
     def drop_former(self, namespace: str) -> int:
         """See `Ahead.drop_former`."""
         ns = number_of(namespace)
-        with self._writing() as session:
+        with self.writing() as session:
             session.row("ahead.hold", {"ns": ns})
-            count = session.run("ahead.drop_former", {"ns": ns, "model": self._model})
+            count = session.run("ahead.drop_former", {"ns": ns, "model": self.model})
             session.run("commit")
         return count
