@@ -575,11 +575,7 @@ class PostgresStorage(Bound):
 
     def _refresh_words(self, session: Session) -> None:
         """Rebuild the full text if this release extracts other terms."""
-        session.run("begin.write")
-        try:
+        with session.writing():
             self._lock(session, "lock.alone")
             remake_words(session)
             session.run("header.set_words", {"words": WORDS_VERSION})
-            session.run("commit")
-        finally:
-            session.rollback()

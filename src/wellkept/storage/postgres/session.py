@@ -17,9 +17,9 @@ from psycopg.pq import Format, TransactionStatus
 from wellkept.errors import NotPermitted
 from wellkept.storage.postgres.failures import translated
 from wellkept.storage.postgres.sql import queries
-from wellkept.storage.sql.connection import Answer
+from wellkept.storage.sql import connection as common
+from wellkept.storage.sql.connection import Answer, Parameters
 
-Parameters = Sequence[Any] | Mapping[str, Any] | None
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
@@ -81,7 +81,7 @@ def know_vectors(connection: Connection) -> None:
     connection.adapters.register_dumper(Half, _HalfDumper)
 
 
-class Session:
+class Session(common.Session):
     """A connection in which named statements begin and end every transaction.
 
     Args:
@@ -211,19 +211,6 @@ class Session:
         except (psycopg.Error, UnicodeEncodeError) as error:
             self.spoiled = self.spoiled or not alone
             raise translated(error, self.where) from error
-
-    def row(self, name: str, parameters: Parameters = None) -> Any:
-        """The first row of a query, or None."""
-        rows = self.rows(name, parameters)
-        return rows[0] if rows else None
-
-    def rows(self, name: str, parameters: Parameters = None) -> list[Any]:
-        """All rows of a query."""
-        return self.select(self.text(name), parameters)
-
-    def composed(self, names: Sequence[str], parameters: Parameters) -> list[Any]:
-        """All rows of the query that consists of the parts with these names."""
-        return self.select(self.text(*names), parameters)
 
     def select(self, sql: str, parameters: Parameters = None) -> list[Any]:
         """All rows of a query given as text."""

@@ -134,8 +134,7 @@ def _is_empty(session: Session) -> bool:
 
 
 def _create(session: Session) -> None:
-    session.run("begin.write")
-    try:
+    with session.writing():
         if _is_empty(session):  # another process may have created it first
             for statement in statements(schema()):
                 session.execute(statement)
@@ -143,10 +142,6 @@ def _create(session: Session) -> None:
             session.run("header.create", {"words": WORDS_VERSION})
             session.pragma(f"user_version = {SCHEMA_VERSION}")
             session.pragma(f"application_id = {APPLICATION_ID}")
-        session.run("commit")
-    except BaseException:
-        session.rollback()
-        raise
 
 
 def _use_wal(session: Session, file: Path) -> None:
@@ -166,8 +161,7 @@ def _use_wal(session: Session, file: Path) -> None:
 
 def _migrate(session: Session, file: Path) -> None:
     """Migrate an old schema in one transaction; a copy of the old file is kept beside it."""
-    session.run("begin.write")
-    try:
+    with session.writing():
         version = session.pragma("user_version")
         if version < SCHEMA_VERSION:
             _keep_copy(file)
@@ -176,10 +170,6 @@ def _migrate(session: Session, file: Path) -> None:
                     for statement in statements(script):
                         session.execute(statement)
             session.pragma(f"user_version = {SCHEMA_VERSION}")
-        session.run("commit")
-    except BaseException:
-        session.rollback()
-        raise
 
 
 def _keep_copy(file: Path) -> None:

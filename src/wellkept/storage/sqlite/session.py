@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wellkept.storage.sql.connection import Answer
+from wellkept.storage.sql import connection as common
+from wellkept.storage.sql.connection import Answer, Parameters
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.sql import queries
 
-Parameters = Sequence[Any] | Mapping[str, Any]
 
-
-class Session:
+class Session(common.Session):
     """A connection in which named statements begin and end every transaction.
 
     Args:
@@ -37,11 +36,15 @@ class Session:
         except sqlite3.Error as error:
             raise translated(error, self.where) from error
 
-    def run(self, name: str, parameters: Parameters = ()) -> int:
+    def text(self, *names: str) -> str:
+        """The statement that consists of the parts with these names."""
+        return "\n".join([self._queries[name] for name in names])
+
+    def run(self, name: str, parameters: Parameters = None) -> int:
         """Run a statement; return the number of changed rows."""
         return self.execute(self._queries[name], parameters).rowcount
 
-    def many(self, name: str, rows: Iterable[Parameters]) -> None:
+    def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Run a statement for each row."""
         try:
             self._connection.executemany(self._queries[name], map(_bound, rows))
@@ -60,20 +63,7 @@ class Session:
             answers.append(Answer(cursor.rowcount, cursor.fetchall()))
         return answers
 
-    def row(self, name: str, parameters: Parameters = ()) -> Any:
-        """The first row of a query, or None."""
-        rows = self.rows(name, parameters)
-        return rows[0] if rows else None
-
-    def rows(self, name: str, parameters: Parameters = ()) -> list[Any]:
-        """All rows of a query."""
-        return self.select(self._queries[name], parameters)
-
-    def composed(self, names: Sequence[str], parameters: Parameters) -> list[Any]:
-        """All rows of the query that consists of the parts with these names."""
-        return self.select("\n".join([self._queries[name] for name in names]), parameters)
-
-    def select(self, sql: str, parameters: Parameters = ()) -> list[Any]:
+    def select(self, sql: str, parameters: Parameters = None) -> list[Any]:
         """All rows of a query given as text."""
         try:
             return self._connection.execute(sql, _bound(parameters)).fetchall()
@@ -91,7 +81,7 @@ class Session:
         finally:
             cursor.close()
 
-    def execute(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Parameters = None) -> sqlite3.Cursor:
         """Run a statement given as text.
 
         Raises:
@@ -146,7 +136,7 @@ class Session:
 def _bound(parameters: Any) -> Any:
     """The parameters, with each list as a JSON array for `json_each`."""
     if not isinstance(parameters, dict) or list not in map(type, parameters.values()):
-        return parameters
+        return parameters or ()
     return {
         name: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
         for name, value in parameters.items()

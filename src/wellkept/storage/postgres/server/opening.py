@@ -129,8 +129,7 @@ def version_of(session: Session) -> int:
 
 def _migrate(session: Session) -> None:
     """Run the missing migrations in one transaction that excludes writers."""
-    session.run("begin.write")
-    try:
+    with session.writing():
         session.row("lock.alone", {"store": STORE_LOCK})
         if has_store(session):
             session.run("lock.writers")  # a writer on a worker of a cluster holds the other lock there only
@@ -144,10 +143,6 @@ def _migrate(session: Session) -> None:
                 session.run("opening.applied", {"version": leads_to})
         session.run("header.create", {"words": WORDS_VERSION})
         secure_again(session)
-        session.run("commit")
-    except BaseException:
-        session.rollback()
-        raise
 
 
 def _add_extension(session: Session) -> None:
