@@ -63,6 +63,20 @@ def parsed_json(
     return value
 
 
+def object_of(text: str) -> dict[str, Any] | None:
+    """The JSON object that a text is; None for any other text.
+
+    Example:
+        >>> object_of('{"a": 1}'), object_of("[1]"), object_of("{")
+        ({'a': 1}, None, None)
+    """
+    try:
+        plain = parsed_json(text)
+    except ValueError:
+        return None
+    return plain if isinstance(plain, dict) else None
+
+
 def decoded_json(text: str, at: int) -> tuple[Any, int]:
     """The JSON value that begins at a place of a text, and the place behind it.
 

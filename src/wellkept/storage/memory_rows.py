@@ -65,7 +65,9 @@ def is_usage(usage: tuple[Any, ...]) -> bool:
         return False
 
 
-def memory_of(record: str, access_count: int, last_accessed_at: str | None, stability: float | None) -> Memory:
+def memory_of(
+    record: str, access_count: int = 0, last_accessed_at: str | None = None, stability: float | None = None
+) -> Memory:
     """Decode the memory of a row.
 
     Raises:

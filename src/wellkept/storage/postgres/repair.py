@@ -5,12 +5,11 @@ It contains no decision about a memory and has no history, so it is not journale
 
 from __future__ import annotations
 
-from wellkept.errors import Corrupt
-from wellkept.storage.memory_rows import memory_of
 from wellkept.storage.postgres.rows import words_of
 from wellkept.storage.postgres.server.isolation import WRITE
 from wellkept.storage.postgres.session import Session
 from wellkept.storage.postgres.verify import flaws
+from wellkept.storage.sql.verification import readable
 
 
 def mend(session: Session, *, dry_run: bool) -> list[str]:
@@ -36,9 +35,7 @@ def remake_words(session: Session) -> None:
         session.run("clear.words", {"ns": ns})
         rows = []
         for place, memory_id, record in session.rows("mend.active", {"ns": ns}):
-            try:
-                memory = memory_of(record, 0, None, None)
-            except Corrupt:  # `verify` reports it; the other rows must still be found
-                continue
-            rows.append((ns, place, memory_id, words_of(memory, ns)))
+            memory = readable(record)
+            if memory is not None:  # otherwise `verify` reports it; the other rows must still be found
+                rows.append((ns, place, memory_id, words_of(memory, ns)))
         session.many("words.put", rows)

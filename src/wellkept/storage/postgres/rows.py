@@ -10,6 +10,7 @@ from wellkept.storage import memory_rows as common
 from wellkept.types import Memory
 
 _HIGHEST = 2**63 - 1
+_MOST_TOLD = 1_000
 
 
 def number_of(namespace: str) -> int:
@@ -21,6 +22,11 @@ def number_of(namespace: str) -> int:
     """
     digest = hashlib.sha256(namespace.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") & _HIGHEST
+
+
+def bounded(text: str) -> str:
+    """A message, which may quote memories, shortened and without characters that the database rejects."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")[:_MOST_TOLD]
 
 
 def columns(memory: Memory) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from wellkept.core.records.codec import DAMAGE
 from wellkept.errors import StorageError
+from wellkept.parsing import object_of
 from wellkept.storage.postgres.rows import columns, words_of
 from wellkept.storage.postgres.server.isolation import READ
 from wellkept.storage.postgres.session import Session
@@ -25,7 +26,6 @@ from wellkept.storage.sql.verification import (
     of_journal,
     of_link,
     of_memory,
-    plain_of,
     some,
     strayed,
 )
@@ -133,4 +133,4 @@ def against_rows(session: Session, ns: int) -> tuple[list[str], list[str]]:
 def _entries(session: Session, ns: int) -> Entries:
     for rows in session.blocks("verify.journal", {"ns": ns}, _ROWS_AT_ONCE):
         for seq, record in rows:
-            yield seq, plain_of(record)
+            yield seq, object_of(record)

@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from wellkept.core.records.codec import DAMAGE, entry_from, record_text, text_digest
 from wellkept.errors import Corrupt
-from wellkept.parsing import parsed_json
 from wellkept.storage.journal_codec import first_before
 from wellkept.storage.memory_rows import conflict_of, is_usage, link_of, memory_of, micros
 from wellkept.types import Memory
@@ -95,7 +94,7 @@ def of_memory(
     """
     at = f", memory {memory_id}"
     try:
-        memory = memory_of(record, 0, None, None)
+        memory = memory_of(record)
     except Corrupt as error:
         yield Flaw(f"{at}: {error.what}", "records")
         return None
@@ -173,22 +172,16 @@ def strayed(left: dict[Key, str], rows: Iterable[tuple[Key, str]]) -> tuple[list
     changed = []
     for key, record in rows:
         digest = left.pop(key, None)
-        if digest is not None and digest != text_digest(record) and _status(record) not in ("erased", ""):
-            changed.append(key)
+        if digest is not None and digest != text_digest(record):
+            memory = readable(record)
+            if memory is not None and memory.status != "erased":
+                changed.append(key)
     return changed, [key for key, digest in left.items() if digest]
 
 
-def _status(record: str) -> str:
+def readable(record: str) -> Memory | None:
+    """The memory of a record; None if the record cannot be read, which `of_memory` reports."""
     try:
-        return memory_of(record, 0, None, None).status
+        return memory_of(record)
     except Corrupt:
-        return ""
-
-
-def plain_of(record: str) -> dict[str, Any] | None:
-    """A journal entry as a plain object; None if it is no JSON object."""
-    try:
-        plain = parsed_json(record)
-    except ValueError:
         return None
-    return plain if isinstance(plain, dict) else None

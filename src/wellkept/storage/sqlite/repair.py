@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 
 from wellkept.core.records.codec import dumps, record_text
 from wellkept.errors import Corrupt
-from wellkept.storage.memory_rows import columns, conflict_of, is_usage, link_of, memory_of, micros
+from wellkept.storage.memory_rows import columns, conflict_of, is_usage, memory_of, micros
+from wellkept.storage.sql.verification import of_link, readable
 from wellkept.storage.sqlite.session import Session
 from wellkept.storage.sqlite.verify import flaws, rows_of, unusable
 from wellkept.storage.sqlite.write_transaction import words_of
@@ -57,19 +58,15 @@ def remake_words(session: Session) -> None:
     """Rebuild the whole full text from the records."""
     session.run("words.delete_all")
     for ns, place, record in session.rows("memory.active"):
-        try:
-            memory = memory_of(record, 0, None, None)
-        except Corrupt:  # `verify` reports it; the other rows must still be found
-            continue
-        session.run("words.insert", (place, words_of(memory, ns)))
+        memory = readable(record)
+        if memory is not None:  # otherwise `verify` reports it; the other rows must still be found
+            session.run("words.insert", (place, words_of(memory, ns)))
 
 
 def _mend_links(session: Session) -> None:
     numbers = dict(session.rows("verify.namespaces"))
     for name, src, dst, rel, created_at in session.rows("verify.links"):
-        try:
-            link_of(src, dst, rel, created_at)
-        except Corrupt:
+        if any(of_link(src, dst, rel, created_at)):
             session.run("mend.link", {"ns": numbers[name], "src": src, "dst": dst, "rel": rel})
 
 
@@ -95,9 +92,8 @@ def _mend_conflicts(session: Session) -> None:
 def _mend_memories(session: Session) -> None:
     numbers = dict(session.rows("verify.namespaces"))
     for name, memory_id, place, stored, usage, record in list(rows_of(session)):
-        try:
-            memory = memory_of(record, 0, None, None)
-        except Corrupt:
+        memory = readable(record)
+        if memory is None:
             continue
         if not is_usage(usage):
             session.run("mend.usage", {"place": place})
@@ -114,7 +110,7 @@ def _set_aside(session: Session) -> None:
     numbers = dict(session.rows("verify.namespaces"))
     for name, memory_id, _, stored, _, record in list(rows_of(session)):
         try:
-            memory_of(record, 0, None, None)
+            memory_of(record)
         except Corrupt as error:
             at = _time(stored[4])
             memory = Memory(

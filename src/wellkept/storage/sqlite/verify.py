@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from wellkept.core.records.codec import DAMAGE
-from wellkept.errors import Corrupt, StorageError
-from wellkept.storage.memory_rows import columns, memory_of
+from wellkept.errors import StorageError
+from wellkept.parsing import object_of
+from wellkept.storage.memory_rows import columns
 from wellkept.storage.sql.verification import (
     SHOWN,
     Entries,
@@ -21,7 +22,7 @@ from wellkept.storage.sql.verification import (
     of_journal,
     of_link,
     of_memory,
-    plain_of,
+    readable,
     some,
     strayed,
 )
@@ -157,12 +158,9 @@ def _words(session: Session) -> Iterator[Flaw]:
     missing = 0
     numbers = dict(session.rows("verify.namespaces"))
     for name, _, place, stored, _, record in rows_of(session):
-        if stored[1] not in SEARCHED or name not in numbers:
-            continue
-        try:
-            terms = words_of(memory_of(record, 0, None, None), numbers[name]).split()
-        except Corrupt:
-            continue  # already reported
+        if stored[1] not in SEARCHED or name not in numbers or (memory := readable(record)) is None:
+            continue  # an unreadable one is already reported
+        terms = words_of(memory, numbers[name]).split()
         missing += sum(hash(term) for term in terms) != found.pop(place, 0)
     if missing:
         yield Flaw(f"memories not found by all their words, or by words they do not have: {missing}", "words")
@@ -208,4 +206,4 @@ def _entries(session: Session, ns: int) -> Entries:
     while rows := session.rows("verify.journal", {"ns": ns, "after": after, "most": 500}):
         for seq, record in rows:
             after = seq
-            yield seq, plain_of(record)
+            yield seq, object_of(record)

@@ -55,7 +55,7 @@ class WriteTx(ReadTx, writing.WriteTx):
 
     def _unword(self, rows: Sequence[tuple[int | None, str]]) -> None:
         """Remove rows from the full text; FTS5 needs exactly the terms that were inserted."""
-        stored = [(place, memory_rows.memory_of(record, 0, None, None)) for place, record in rows]
+        stored = [(place, memory_rows.memory_of(record)) for place, record in rows]
         self._session.many("words.delete", [(place, words_of(memory, self._ns)) for place, memory in stored])
 
     def _clear_words(self) -> None:

@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wellkept.errors import Busy
-from wellkept.parsing import parsed_json
-from wellkept.storage.postgres.rows import number_of
+from wellkept.parsing import object_of
+from wellkept.storage.postgres.rows import bounded, number_of
 from wellkept.storage.postgres.session import Begun
 from wellkept.types.jobs import WHOLE_STORE, Cadence, QueuedJob, QueueState
 from wellkept.types.words import Json
-
-_MOST_TEXT = 1_000
 
 
 class PostgresJobs:
@@ -46,7 +44,7 @@ class PostgresJobs:
 
     def claim(self, kinds: Sequence[str], *, holder: str, seconds: float, namespace: str = "") -> QueuedJob | None:
         """See `JobQueue.claim`."""
-        asked = {"kinds": list(kinds), "holder": _bounded(holder), "seconds": seconds, **_of(namespace)}
+        asked = {"kinds": list(kinds), "holder": bounded(holder), "seconds": seconds, **_of(namespace)}
         with self._begun("begin.write") as session:
             row = session.row("job.claim", asked)
             session.run("commit")
@@ -54,7 +52,7 @@ class PostgresJobs:
 
     def renew(self, job: QueuedJob, *, seconds: float, progress: str = "") -> bool:
         """See `JobQueue.renew`."""
-        return self._changed("job.renew", job, {"seconds": seconds, "progress": _bounded(progress)})
+        return self._changed("job.renew", job, {"seconds": seconds, "progress": bounded(progress)})
 
     def finish(self, job: QueuedJob, *, seq: int, report: Mapping[str, Json]) -> bool:
         """See `JobQueue.finish`."""
@@ -65,7 +63,7 @@ class PostgresJobs:
         how = {
             "state": "failed" if after is None else "due",
             "seconds": after or 0.0,
-            "error": _bounded(error),
+            "error": bounded(error),
             "uncounted": 0 if counted else 1,
         }
         return self._changed("job.leave", job, how)
@@ -120,18 +118,4 @@ def _of(namespace: str) -> dict[str, str | None]:
 
 def _job(row: Sequence[Any]) -> QueuedJob:
     values = dict(zip(QueuedJob.__dataclass_fields__, row, strict=True))
-    return QueuedJob(**{**values, "report": _report(values["report"])})
-
-
-def _report(text: str) -> Mapping[str, Json]:
-    """The figures of a pass; empty if they cannot be read."""
-    try:
-        plain = parsed_json(text)
-    except ValueError:
-        return {}
-    return plain if isinstance(plain, dict) else {}
-
-
-def _bounded(text: str) -> str:
-    """A message, which may quote memories, shortened and without characters that the database rejects."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")[:_MOST_TEXT]
+    return QueuedJob(**{**values, "report": object_of(values["report"]) or {}})

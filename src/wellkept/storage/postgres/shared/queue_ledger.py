@@ -19,7 +19,7 @@ from wellkept.errors import Busy
 from wellkept.parsing import parsed_json
 from wellkept.storage.ledger import plain_of, unreadable, write_from
 from wellkept.storage.postgres.failures import Lost, passing
-from wellkept.storage.postgres.rows import number_of
+from wellkept.storage.postgres.rows import bounded, number_of
 from wellkept.storage.postgres.session import MOMENT, Begun, Session
 from wellkept.types.queue import QueuedWrite
 
@@ -29,7 +29,6 @@ TURN_LOCK = 0x57454C4BA17
 """The advisory lock for a flush under a token."""
 _PARTS = 16
 """Number of locks for the order of `put`; namespaces share them, so that visible locks do not reveal a name."""
-_MOST_ERROR = 1_000
 
 
 class PostgresLedger:
@@ -80,7 +79,7 @@ class PostgresLedger:
             session.run("waiting.done", {"ns": ns, "ids": list(done)})
             session.many(
                 "waiting.failed",
-                [{"ns": ns, "id": one, "error": _bounded(error)} for one, error in sorted(failed.items())],
+                [{"ns": ns, "id": one, "error": bounded(error)} for one, error in sorted(failed.items())],
             )
             session.run("commit")
 
@@ -213,7 +212,3 @@ def _place_in_order(name: str) -> tuple[int, int]:
 
 def _text(one: QueuedWrite) -> str:
     return json.dumps(plain_of(one), separators=(",", ":"))  # ASCII, because the database rejects some characters
-
-
-def _bounded(text: str) -> str:
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")[:_MOST_ERROR]
