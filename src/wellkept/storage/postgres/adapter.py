@@ -238,8 +238,7 @@ class PostgresStorage(Bound):
             ConfigError: The role bypasses row-level security, or the tables are distributed over several servers.
             ReadOnly: The login is not the owner.
         """
-        with self._write(self._unhurried) as session:
-            self._lock(session, "lock.alone")
+        with self._write_alone(self._unhurried) as session:
             if is_spread(session):
                 raise ConfigError(
                     "the tables are spread over several servers, and rules of access go by settings that the others "
@@ -247,9 +246,7 @@ class PostgresStorage(Bound):
                     where=self._where,
                     todo="Let only trusted processes connect, or keep the store on one server",
                 )
-            left = secure(session, role)
-            session.run("commit")
-        return left
+            return secure(session, role)
 
     def _require_token(self) -> None:
         if self.needs_token:
@@ -275,6 +272,14 @@ class PostgresStorage(Bound):
         finally:
             self._writing.now = False
             self._writers.release()
+
+    @contextmanager
+    def _write_alone(self, bounds: Bounds | None = None) -> Iterator[Session]:
+        """As `_write`, while nobody else writes in the store; committed at the end of the block."""
+        with self._write(bounds) as session:
+            self._lock(session, "lock.alone")
+            yield session
+            session.run("commit")
 
     def _lock(self, session: Session, name: str) -> None:
         if name == "lock.share":
@@ -321,13 +326,11 @@ class PostgresStorage(Bound):
                 where=self._where,
                 todo="Use another embedder, or a file",
             )
-        with self._write(self._unhurried) as session:
-            self._lock(session, "lock.alone")
+        with self._write_alone(self._unhurried) as session:
             session.run("embedder.add", {"embedder": embedder, "dim": dim})
             known = session.row("embedder.known", {"embedder": embedder})[1]
             check_size(embedder, dim, known=known, where=self._where)
             session.run("header.set", {"embedder": embedder, "policy": policy})
-            session.run("commit")
         if self._model is not None:
             self.bind(embedder)
 
@@ -500,11 +503,9 @@ class PostgresStorage(Bound):
         with self._begun("begin.read") as session:
             known = session.row("embedder.known", {"embedder": embedder})
         if known is None:
-            with self._write() as session:
-                self._lock(session, "lock.alone")
+            with self._write_alone() as session:
                 session.run("embedder.add", {"embedder": embedder, "dim": dim})
                 known = session.row("embedder.known", {"embedder": embedder})
-                session.run("commit")
         check_size(embedder, dim, known=known[1], where=self._where)
         return PostgresAhead(known[0], dim, self._begun, self._write_beside_others)
 
@@ -531,10 +532,8 @@ class PostgresStorage(Bound):
         if dry_run:
             with self._begun("begin.read", self._unhurried) as session:
                 return mend(session, dry_run=True)
-        with self._write(self._unhurried) as session:
-            self._lock(session, "lock.alone")
+        with self._write_alone(self._unhurried) as session:
             done = mend(session, dry_run=False)
-            session.run("commit")
         if done:
             self._index.clear()  # vectors may have been removed without a journal entry
         return done
