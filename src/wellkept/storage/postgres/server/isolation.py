@@ -124,12 +124,8 @@ def _forget_statistics(session: Session, tables: list[str]) -> list[str]:
     `pg_stats` hides them, but the planner uses them, and EXPLAIN reveals them: the estimated row counts for conditions
     such as `subject < 'x'` would show, query by query, the data of other namespaces.
     """
-    by_table: dict[str, list[str]] = {}
     for table, column, kept in session.rows("isolation.columns", {"tables": tables}):
         if kept:
-            by_table.setdefault(table, []).append(column)
-    for table, columns in by_table.items():
-        for column in columns:
             _script(session, "isolation.no_statistics", table=sql.Identifier(table), column=sql.Identifier(column))
     for index, _, place, kept in session.rows("isolation.expressions", {"tables": tables}):
         if kept:
