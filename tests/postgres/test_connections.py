@@ -10,7 +10,7 @@ import pytest
 from postgres.proxy import Proxy
 from postgres.server import server
 from wellkept.errors import StorageError
-from wellkept.storage.postgres.server import connections
+from wellkept.storage.postgres.server import opening
 from wellkept.storage.postgres.server.connections import Connections
 
 MOST = 3
@@ -53,7 +53,7 @@ def test_one_that_breaks_before_anybody_has_it_is_closed_on_the_server_too(
         made.append(connection)
         raise psycopg.OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr(connections, "leaves_nothing", breaks)
+    monkeypatch.setattr(opening, "leaves_nothing", breaks)
     with pytest.raises(StorageError):
         pool(proxy.url).take()
     assert [one.closed for one in made] == [True]

@@ -9,12 +9,10 @@ from __future__ import annotations
 import threading
 from weakref import WeakSet
 
-import psycopg
 from psycopg.pq import TransactionStatus
 
 from wellkept.errors import Busy, StorageError
-from wellkept.storage.postgres.failures import unreachable
-from wellkept.storage.postgres.server.pooling import leaves_nothing
+from wellkept.storage.postgres.server.opening import connected
 from wellkept.storage.postgres.session import Connection, know_vectors
 
 _TRIMMED_EVERY = 500
@@ -59,7 +57,7 @@ class Connections:
         if not self._free.acquire(timeout=self._seconds):
             raise Busy("no connection was free", where=self._where, todo="Repeat the call as it is")
         try:
-            connection = self._used_before() or self._made()
+            connection = self._used_before() or self._known(connected(self._conninfo, self._where))
             with self._lock:
                 self._taken.add(connection)
             return connection
@@ -117,18 +115,6 @@ class Connections:
         gone, self._idle = self._idle[: self._unneeded], self._idle[self._unneeded :]
         self._unneeded = len(self._idle)
         return gone
-
-    def _made(self) -> Connection:
-        try:
-            connection = psycopg.connect(self._conninfo, autocommit=True)
-            try:
-                leaves_nothing(connection)
-            except BaseException:
-                connection.close()  # not in the pool yet, but it counts on the server
-                raise
-        except psycopg.Error as error:
-            raise unreachable(error, self._where) from error
-        return self._known(connection)
 
     def _known(self, connection: Connection) -> Connection:
         know_vectors(connection)

@@ -57,13 +57,18 @@ def checked_url(url: str, *, seconds: int = _CONNECT_SECONDS) -> tuple[str, str]
 
 
 def connected(conninfo: str, where: str) -> Connection:
-    """A new connection outside the pool.
+    """A new connection, which no pool knows yet.
 
     Raises:
         StorageError: The server cannot be reached or rejects the login.
     """
     try:
-        return leaves_nothing(psycopg.connect(conninfo, autocommit=True))
+        connection = psycopg.connect(conninfo, autocommit=True)
+        try:
+            return leaves_nothing(connection)
+        except BaseException:
+            connection.close()  # nobody else would, and it counts on the server
+            raise
     except psycopg.Error as error:
         raise unreachable(error, where) from error
 
