@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wellkept.errors import Corrupt
@@ -130,14 +130,7 @@ class Look:
             schema = version_of(session)
             current = schema == schema_version() and _told(session, "header.words")[0] == WORDS_VERSION
             owns, above, closed = _told(session, "look.login")
-            behind, spread, waiting, refused, failed = False, False, None, 0, None
-            if current:
-                behind = session.row("isolation.behind")[0]
-                spread = is_spread(session)
-                if not behind:  # otherwise row-level security would hide rows and the counts would be wrong
-                    waiting, refused = session.row("look.waiting")
-                    [failed] = session.row("look.failed")
-            return StoreFacts(
+            facts = StoreFacts(
                 schema=schema,
                 current=current,
                 store_id=_told(session, "header.read")[0],
@@ -145,12 +138,14 @@ class Look:
                 closed=closed,
                 owns=owns,
                 above=above,
-                behind=behind,
-                spread=spread,
-                waiting=waiting,
-                refused=refused,
-                failed=failed,
             )
+            if not current:
+                return facts
+            facts = replace(facts, behind=session.row("isolation.behind")[0], spread=is_spread(session))
+            if facts.behind:  # row-level security hides rows, so the counts would be wrong
+                return facts
+            waiting, refused = session.row("look.waiting")
+            return replace(facts, waiting=waiting, refused=refused, failed=session.row("look.failed")[0])
 
     def close(self) -> None:
         """End the connection; safe to call twice."""
