@@ -72,6 +72,12 @@ def usage_of(memory: Memory) -> tuple[Any, ...]:
     return (memory.access_count, memory.last_accessed_at, memory.stability)
 
 
+def ends_of(effects: Iterable[Effect]) -> list[Memory]:
+    """The memories that effects change, as they were before and as they are afterwards."""
+    changes = [effect for effect in effects if isinstance(effect, MemoryChange)]
+    return [end for effect in changes for end in (effect.before, effect.after) if end is not None]
+
+
 def changed_ids(plain: Mapping[str, Json]) -> tuple[str, ...]:
     """Ids of the memories whose record a packed entry changed, each once."""
     return tuple(dict.fromkeys(part["id"] for part in plain.get("effects", ()) if part["type"] == "memory"))

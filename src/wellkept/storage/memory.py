@@ -18,7 +18,7 @@ from wellkept.core.records.effects import scrubbed, tombstone
 from wellkept.core.records.vectors import quantise, restore, unit
 from wellkept.errors import Busy, EmbedderMismatch, InvalidField, StorageError
 from wellkept.storage.contents import Contents, ReadTx
-from wellkept.storage.journal_codec import is_done, same_link, usage_of
+from wellkept.storage.journal_codec import ends_of, is_done, same_link, usage_of
 from wellkept.storage.port import Stale, Usage
 from wellkept.types import (
     AliasChange,
@@ -165,7 +165,7 @@ class _WriteTx(ReadTx):
         """See `Tx.erase`."""
         gone, held = frozenset(ids), self.contents
         entries = self.journal()
-        hashes = {end.embedding for one in entries for end in _ends(one) if end.id in gone}
+        hashes = {end.embedding for one in entries for end in ends_of(one.effects) if end.id in gone}
         # Of a refused text the words are erased together with those of the memory that already said them.
         for one in entries:
             clean = scrubbed(one, gone)
@@ -186,11 +186,6 @@ class _WriteTx(ReadTx):
         number = self._append(scrubbed(entry, gone))
         held.settle(whole=True)
         return number
-
-
-def _ends(entry: JournalEntry) -> list[Memory]:
-    changes = [effect for effect in entry.effects if isinstance(effect, MemoryChange)]
-    return [end for effect in changes for end in (effect.before, effect.after) if end is not None]
 
 
 class DictStorage:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from wellkept.core.records.codec import dumps, iso, record_text
 from wellkept.core.records.effects import scrubbed, tombstone, touched
 from wellkept.errors import EmbedderMismatch, InvalidField
-from wellkept.storage.journal_codec import concerned_ids, is_done, packed, same_link, usage_of
+from wellkept.storage.journal_codec import concerned_ids, ends_of, is_done, packed, same_link, usage_of
 from wellkept.storage.memory_rows import conflict_of, link_of, micros, said, usage_columns
 from wellkept.storage.port import Stale, Usage
 from wellkept.storage.sql.reading import ReadTx
@@ -418,10 +418,7 @@ class WriteTx(ReadTx):
         if not seqs:
             return hashes
         for entry in self.journal(seqs=seqs):
-            for effect in entry.effects:
-                if isinstance(effect, MemoryChange):
-                    ends = [end for end in (effect.before, effect.after) if end is not None and end.id in gone]
-                    hashes.update(end.embedding for end in ends)
+            hashes.update(end.embedding for end in ends_of(entry.effects) if end.id in gone)
             if entry.dropped is not None:
                 hashes.add(entry.dropped.embedding)
             clean = scrubbed(entry, gone)
