@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from wellkept.core.records.codec import USAGE
 from wellkept.core.records.effects import scrubbed, tombstone
-from wellkept.core.records.vectors import quantise, restore, unit
+from wellkept.core.records.vectors import restore
 from wellkept.errors import Busy, EmbedderMismatch, InvalidField, StorageError
 from wellkept.storage.contents import Contents, ReadTx
 from wellkept.storage.journal_codec import ends_of, is_done, same_link, usage_of
+from wellkept.storage.memory_rows import vector_blob
 from wellkept.storage.port import Stale, Usage
 from wellkept.types import (
     AliasChange,
@@ -59,15 +60,8 @@ class _WriteTx(ReadTx):
     def _keep_vector(self, digest: str, vector: Vector) -> None:
         if vector.shape != (self._dim,):
             raise EmbedderMismatch(f"a vector has {vector.size} components, the store's embedder {self._dim}")
-        try:
-            direction = unit(vector)
-            if not direction.any():
-                raise ValueError("it has no length")
-            # Quantised and restored, so that all backends compute with the same numbers.
-            kept = restore(quantise(direction))
-        except ValueError as error:
-            raise InvalidField(f"a vector cannot be stored: {error}", where=digest) from error
-        self.contents.vectors.put(digest, (self._embedder, kept))
+        # Quantised and restored, so that all backends compute with the same numbers.
+        self.contents.vectors.put(digest, (self._embedder, restore(vector_blob(digest, vector))))
 
     def _change_memory(self, effect: MemoryChange) -> None:
         before, after = effect.before, effect.after

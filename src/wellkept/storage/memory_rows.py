@@ -11,7 +11,7 @@ from wellkept.core.records.codec import DAMAGE, conflict_from, iso, link_from, m
 from wellkept.core.text.forms import search_terms, slot_key
 from wellkept.core.text.text_cache import MIB, bytes_of, remembered
 from wellkept.core.text.titles import titles
-from wellkept.errors import Corrupt
+from wellkept.errors import Corrupt, InvalidField
 from wellkept.parsing import parsed_json
 from wellkept.types import Conflict, Json, Link, Memory
 
@@ -174,6 +174,23 @@ def entry_of(record: str) -> dict[str, Json]:
 
 def _vector_bytes(vector: Vector | None) -> int:
     return 0 if vector is None else vector.nbytes * 3 // 2  # and the stored bytes, by which it is found
+
+
+def vector_blob(digest: str, vector: Vector) -> bytes:
+    """A vector as it is stored: of unit length, in half precision.
+
+    Raises:
+        InvalidField: It has no length, or is not finite.
+    """
+    from wellkept.core.records.vectors import quantise, unit
+
+    try:
+        direction = unit(vector)
+        if not direction.any():
+            raise ValueError("it has no length")
+        return quantise(direction)
+    except ValueError as error:
+        raise InvalidField(f"a vector cannot be stored: {error}", where=digest) from error
 
 
 def vectors_of(blobs: bytes, dim: int) -> list[Vector | None]:

@@ -15,7 +15,7 @@ from wellkept.core.records.codec import dumps, iso, record_text
 from wellkept.core.records.effects import scrubbed, tombstone, touched
 from wellkept.errors import EmbedderMismatch, InvalidField
 from wellkept.storage.journal_codec import concerned_ids, ends_of, is_done, packed, same_link, usage_of
-from wellkept.storage.memory_rows import conflict_of, link_of, micros, said, usage_columns
+from wellkept.storage.memory_rows import conflict_of, link_of, micros, said, usage_columns, vector_blob
 from wellkept.storage.port import Stale, Usage
 from wellkept.storage.sql.reading import ReadTx
 from wellkept.storage.vectors.rows import Row
@@ -255,8 +255,6 @@ class WriteTx(ReadTx):
         return {digest: restore(blob) for digest, blob in blobs.items()}
 
     def _checked_vector(self, digest: str, vector: Vector) -> bytes:
-        from wellkept.core.records.vectors import quantise, unit
-
         if self.foreign:
             raise EmbedderMismatch(
                 "the store was moved to another embedder while it was open here",
@@ -269,13 +267,7 @@ class WriteTx(ReadTx):
                 where=self._session.where,
                 todo="Configure the store for this embedder first",
             )
-        try:
-            direction = unit(vector)
-            if not direction.any():
-                raise ValueError("it has no length")
-            return quantise(direction)
-        except ValueError as error:
-            raise InvalidField(f"a vector cannot be stored: {error}", where=digest) from error
+        return vector_blob(digest, vector)
 
     def _others(self, entry: JournalEntry, fresh: Mapping[str, Vector], moved: Mapping[str, object]) -> list[str]:
         """Unchanged memories that get a vector, as after a change of the embedder."""
