@@ -6,7 +6,7 @@ A line that cannot be used is an error with file and line; no line is skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
@@ -125,7 +125,7 @@ def read_pairs(name: str, lines: Iterable[bytes], *, limit: int | None = None) -
     """
     public: bool | None = None
     found = []
-    for place, line in _objects(name, lines):
+    for place, line in objects(name, lines):
         if "writes" in line:
             raise InvalidInput("this is a story", where=place, todo="Use `wellkept eval stories`")
         sort = "label" in line and "relation" not in line
@@ -145,7 +145,7 @@ def read_stories(name: str, lines: Iterable[bytes], *, limit: int | None = None)
         InvalidInput: A line cannot be used, or there are none.
     """
     found = []
-    for place, line in _objects(name, lines):
+    for place, line in objects(name, lines):
         if "relation" in line or "label" in line:
             raise InvalidInput("this is a pair", where=place, todo="Use `wellkept eval pairs`")
         found.append(_story(line, place))
@@ -170,7 +170,8 @@ def spread(items: Sequence[_Item], limit: int | None) -> Sequence[_Item]:
 # Lines
 
 
-def _objects(name: str, lines: Iterable[bytes]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+def objects(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The objects of a file with one a line, each with its place; blank lines are skipped."""
     for number, raw in enumerate(lines, 1):
         place = f"{name}, line {number}"
         if not raw.strip():

@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, get_args
 
 from wellkept.errors import InvalidInput
-from wellkept.evaluation.labelled_files import spread
-from wellkept.parsing import parsed_json
+from wellkept.evaluation.labelled_files import objects, spread
 
 Format: TypeAlias = Literal["locomo", "beam"]
 Unit: TypeAlias = Literal["turns", "observations", "messages", "user-messages"]
@@ -135,11 +134,7 @@ def read_collection(
 def _of_file(name: str, content: Iterable[bytes]) -> tuple[_Sort, list[_Line]]:
     sort: _Sort | None = None
     found = []
-    for number, raw in enumerate(content, 1):
-        if not raw.strip():
-            continue
-        place = f"{name}, line {number}"
-        line = _object(raw, place)
+    for place, line in objects(name, content):
         this = _sort(line, place)
         if sort is not None and this != sort:
             raise InvalidInput("one file holds two formats", where=place, todo="Give each format a file of its own")
@@ -148,13 +143,6 @@ def _of_file(name: str, content: Iterable[bytes]) -> tuple[_Sort, list[_Line]]:
     if sort is None:
         raise InvalidInput("holds no lines", where=name, todo="Leave it out")
     return sort, found
-
-
-def _object(raw: bytes, place: str) -> Mapping[str, Any]:
-    line = parsed_json(raw, where=place, todo="Write one object a line")
-    if not isinstance(line, dict):
-        raise InvalidInput(f"is a JSON {type(line).__name__}", where=place, todo="Write one object a line")
-    return line
 
 
 def _sort(line: Mapping[str, Any], place: str) -> _Sort:
