@@ -251,15 +251,24 @@ def _emptied(whole: Database, copy: Database, mover: Mover, namespace: str) -> i
     if told := foreign(whole.storage.for_moving(), copy.storage.for_moving(), namespace):
         raise occupied([told])
     mover.close_for(closed, was=state)  # it may have been moved on from where the copy says
+    empty(copy, namespace, closed, entries=entries, todo="Look where it is: wellkept db place NAMESPACE")
+    return entries
+
+
+def empty(copy: Database, namespace: str, closed: Closed, *, entries: int, todo: str) -> None:
+    """Remove a copy that is closed like this and has this number of entries.
+
+    Raises:
+        Busy: It has another number of entries by now; says what is to be done.
+    """
     with copy.storage.for_moving(closed).begin(namespace, write=True) as tx:
         if tx.seq != entries:
             raise Busy(
                 "somebody has written in the copy meanwhile; nothing was removed",
                 where=f"database {copy.name!r}, namespace {namespace!r}",
-                todo="Look where it is: wellkept db place NAMESPACE",
+                todo=todo,
             )
         movable(tx).restore((), afresh=True)
-    return entries
 
 
 def _is_open_too(database: Database, namespace: str) -> StorageError:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wellkept.engine.transfer.fingerprints import PAGE, movable, pages_of_rows, pairs_of
+from wellkept.engine.transfer.fingerprints import PAGE, pages_of_rows, pairs_of
 from wellkept.engine.transfer.migrate import Progress, check_sound, check_target, copy_namespace, foreign, occupied
-from wellkept.engine.transfer.move import Database, alone_in_both, is_ready, seq_of
-from wellkept.errors import Busy, IllegalTransition, NotFound
+from wellkept.engine.transfer.move import Database, alone_in_both, empty, is_ready, seq_of
+from wellkept.errors import IllegalTransition, NotFound
 from wellkept.storage.port import OPEN, Closed, Storage
 
 _SHOWN = 5
@@ -120,14 +120,7 @@ def remove(
         try:
             found = describe(kept, second, namespace)
             copy_namespace(source, save, namespace, progress=progress)
-            with second.storage.for_moving(closed).begin(namespace, write=True) as tx:
-                if tx.seq != found.entries:
-                    raise Busy(
-                        "somebody has written in the copy meanwhile; nothing was removed",
-                        where=f"database {second.name!r}, namespace {namespace!r}",
-                        todo="Start again",
-                    )
-                movable(tx).restore((), afresh=True)
+            empty(second, namespace, closed, entries=found.entries, todo="Start again")
         except BaseException:
             there.close_for(was, was=closed)
             raise
