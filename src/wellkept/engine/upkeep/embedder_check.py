@@ -6,6 +6,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.models.no_embedder import Unloaded
 from wellkept.errors import EmbedderMismatch
 from wellkept.storage.port import Binding
+from wellkept.types import Header
 
 
 def require_embedder(ctx: Context) -> None:
@@ -15,12 +16,7 @@ def require_embedder(ctx: Context) -> None:
         EmbedderMismatch: Names both, and the command that re-embeds.
     """
     header = ctx.storage.header()
-    if header.embedder and header.embedder != ctx.embedder.id:
-        raise EmbedderMismatch(
-            f"the store's vectors come from {header.embedder!r}, not from {ctx.embedder.id!r}",
-            where="embedder",
-            todo="Run `wellkept reembed`, as after some upgrades, or open it with that embedder",
-        )
+    refuse_another(ctx, header)
     # A command that never embeds makes no decisions: it does not change the store's recorded policy.
     judges = not isinstance(ctx.embedder, Unloaded)
     if judges and (not header.embedder or header.policy != ctx.policy.hash):
@@ -28,3 +24,17 @@ def require_embedder(ctx: Context) -> None:
         ctx.storage.configure(embedder=ctx.embedder.id, dim=dim, policy=ctx.policy.hash)
     if isinstance(ctx.storage, Binding):
         ctx.storage.bind(ctx.embedder.id)
+
+
+def refuse_another(ctx: Context, header: Header) -> None:
+    """Refuse a header that names another embedder; one that names none is accepted.
+
+    Raises:
+        EmbedderMismatch: As of `require_embedder`.
+    """
+    if header.embedder and header.embedder != ctx.embedder.id:
+        raise EmbedderMismatch(
+            f"the store's vectors come from {header.embedder!r}, not from {ctx.embedder.id!r}",
+            where="embedder",
+            todo="Run `wellkept reembed`, as after some upgrades, or open it with that embedder",
+        )

@@ -27,7 +27,8 @@ from wellkept.engine.history.journal import is_undone
 from wellkept.engine.lookup.wordings_and_marks import wordings_behind
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, until_answered
-from wellkept.errors import EmbedderMismatch, ModelError
+from wellkept.engine.upkeep.embedder_check import refuse_another
+from wellkept.errors import ModelError
 from wellkept.storage.port import Binding, Foreseeing, Tx
 from wellkept.types import (
     ConflictChange,
@@ -119,13 +120,7 @@ def sweep(ctx: Context, progress: Progress | None = None, *, batch: int = BATCH)
         ...     sweep(store._ctx).left
         0
     """
-    header = ctx.header()
-    if header.embedder and header.embedder != ctx.embedder.id:
-        raise EmbedderMismatch(
-            f"the store's vectors come from {header.embedder!r}, not from {ctx.embedder.id!r}",
-            where="embedder",
-            todo="Run `wellkept reembed`, as after some upgrades, or open it with that embedder",
-        )
+    refuse_another(ctx, ctx.header())
     counts, left, failure = _swept(ctx, progress, batch=batch, unreadable=False)
     return Swept(**counts, left=left, outage="" if failure is None else str(failure))
 
