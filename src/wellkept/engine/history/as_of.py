@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 
 from wellkept.engine.base.context import Context
 from wellkept.engine.history.past import Past
@@ -20,7 +21,7 @@ def past_at(ctx: Context, at: datetime) -> Past:
     Memories erased since are missing, because nothing of them is left.
     """
     past = Past(ctx.namespace, ctx.header())
-    for entry in _entries(ctx, _last(ctx, at)):
+    for entry in chain.from_iterable(journal_pages(ctx, _last(ctx, at))):
         past.follow(entry.effects)
     return past
 
@@ -55,21 +56,21 @@ def _last(ctx: Context, at: datetime) -> int:
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         upper = tx.seq
     for stop in range(upper, 0, -PAGE):
-        page = list(_page(ctx, max(1, stop - PAGE + 1), stop))
+        page = _page(ctx, max(1, stop - PAGE + 1), stop)
         fitting = [entry.seq for entry in page if entry.at <= at]
         if fitting:
             return max(fitting)
     return 0
 
 
-def _entries(ctx: Context, last: int) -> Iterator[JournalEntry]:
+def journal_pages(ctx: Context, last: int) -> Iterator[list[JournalEntry]]:
+    """The entries of the namespace up to this one, a page at a time, each read in a view of its own."""
     for start in range(1, last + 1, PAGE):
-        yield from _page(ctx, start, min(start + PAGE - 1, last))
+        yield _page(ctx, start, min(start + PAGE - 1, last))
 
 
-def _page(ctx: Context, first: int, last: int) -> Iterator[JournalEntry]:
+def _page(ctx: Context, first: int, last: int) -> list[JournalEntry]:
     numbers = range(first, last + 1)
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
         # The answer also contains later entries that undid the requested ones.
-        found = [entry for entry in tx.journal(seqs=numbers) if entry.seq in numbers]
-    yield from found
+        return [entry for entry in tx.journal(seqs=numbers) if entry.seq in numbers]

@@ -18,6 +18,7 @@ from wellkept.core.text.forms import check_text, excerpt
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import at_most
 from wellkept.engine.gate import write
+from wellkept.engine.history.as_of import journal_pages
 from wellkept.engine.history.past import Past
 from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.engine.replay import past_decisions
@@ -36,7 +37,6 @@ from wellkept.types.replay import (
     Unreplayed,
 )
 
-PAGE = 128
 Progress = Callable[[int, int], None]
 
 
@@ -183,12 +183,7 @@ class _Replay:
             yield from entries
 
     def _pages(self) -> Iterator[list[JournalEntry]]:
-        for start in range(1, self._upper + 1, PAGE):
-            numbers = range(start, min(start + PAGE, self._upper + 1))
-            with self._ctx.storage.begin(self._ctx.namespace, write=False) as tx:
-                # The answer also contains later entries that undid the requested ones.
-                entries = [entry for entry in tx.journal(seqs=numbers) if entry.seq in numbers]
-            yield entries
+        return journal_pages(self._ctx, self._upper)
 
     def _in_turn(self, entry: JournalEntry) -> tuple[JournalEntry | None, JournalEntry | None]:
         """The entry to replay, and the one by which it was marked as judged, if it was.
