@@ -23,6 +23,7 @@ from wellkept.engine.base.inputs import new_memory
 from wellkept.engine.base.retry import writing
 from wellkept.engine.gate import mentions, rejudge
 from wellkept.engine.gate.judging import Models
+from wellkept.engine.lookup.read import fetch
 from wellkept.engine.lookup.wordings_and_marks import wordings_behind
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.errors import IllegalTransition, InvalidField, NotFound, SelfReference
@@ -50,18 +51,6 @@ from wellkept.types import (
 
 REVISABLE = frozenset(Statement.__dataclass_fields__)
 MAX_REL = 100
-
-
-def fetch(tx: Tx, memory_id: str) -> Memory:
-    """One memory of any status.
-
-    Raises:
-        NotFound: There is none in this namespace.
-    """
-    rows = tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES))
-    if not rows:
-        raise NotFound(f"no memory {memory_id!r}", where=tx.namespace, todo="List the memories to see their ids")
-    return rows[0]
 
 
 def supersede(ctx: Context, old_id: str, new_id: str) -> int:

@@ -72,13 +72,22 @@ def _completed(tx: Tx, short_id: str) -> str:
     return found[0].id if found else short_id
 
 
+def fetch(tx: Tx, memory_id: str) -> Memory:
+    """One memory of any status.
+
+    Raises:
+        NotFound: There is none in this namespace.
+    """
+    rows = tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES))
+    if not rows:
+        raise NotFound(f"no memory {memory_id!r}", where=tx.namespace, todo="List the memories to see their ids")
+    return rows[0]
+
+
 def get(ctx: Context, memory_id: str, *, touch: bool) -> Memory:
     """One memory of any status; a read by id increases its stability."""
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        rows = tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES))
-    if not rows:
-        raise NotFound(f"no memory {memory_id!r}", where=ctx.namespace, todo="List the memories to see their ids")
-    memory = rows[0]
+        memory = fetch(tx, memory_id)
     if touch and memory.status == "active":
         note_use(ctx, [replace(memory, stability=grown_stability(memory, ctx.policy.for_kind(memory.kind).decay))])
     return memory
@@ -93,7 +102,7 @@ def neighbors(ctx: Context, memory_id: str, *, rel: str | None, direction: Direc
     seen, edge, found = {memory_id}, [memory_id], []
     dangling: dict[str, None] = {}
     with ctx.storage.begin(ctx.namespace, write=False) as tx:
-        _exists(tx, memory_id)
+        fetch(tx, memory_id)
         for level in range(1, depth + 1):
             steps: dict[str, tuple[str, str]] = {}
             for link in tx.links(edge):
@@ -191,11 +200,6 @@ def conflicts(ctx: Context, *, memory_id: str | None, settled: bool, threshold: 
     found.sort(key=lambda item: (item.created_at, -(item.similarity or 0.0), item.key))
     near = (item for item in found if item.similarity is None or item.similarity >= threshold)
     return tuple(item for item in near if settled or is_open(item, now))
-
-
-def _exists(tx: Tx, memory_id: str) -> None:
-    if not tx.find(Filter(ids=(memory_id,), statuses=ALL_STATUSES)):
-        raise NotFound(f"no memory {memory_id!r}", where=tx.namespace, todo="List the memories to see their ids")
 
 
 def note_use(ctx: Context, memories: Sequence[Memory]) -> None:

@@ -220,7 +220,7 @@ def _count_turn(ctx: Context, memory_id: str) -> None:
     from wellkept.engine.gate import acts
 
     with ctx.storage.begin(ctx.namespace, write=True) as tx:
-        held = acts.fetch(tx, memory_id)
+        held = read.fetch(tx, memory_id)
         if held.status != "active":
             return  # archived or superseded since; nothing to update
         now = ctx.clock()
