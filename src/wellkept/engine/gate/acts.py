@@ -23,6 +23,7 @@ from wellkept.engine.base.inputs import new_memory
 from wellkept.engine.base.retry import writing
 from wellkept.engine.gate import mentions, rejudge
 from wellkept.engine.gate.judging import Models
+from wellkept.engine.history.journal import edge_of
 from wellkept.engine.lookup.read import fetch
 from wellkept.engine.lookup.wordings_and_marks import wordings_behind
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
@@ -444,14 +445,7 @@ def entry_of(
 
 def _new_links(tx: Tx, effects: Sequence[Effect]) -> list[Effect]:
     """The effects without links that already exist: (src, dst, rel) is unique."""
-    ends = [effect.after.src for effect in effects if isinstance(effect, LinkChange) and effect.after]
-    there = {(item.src, item.dst, item.rel) for item in tx.links(ends)} if ends else set()
-    return [
-        effect
-        for effect in effects
-        if not (
-            isinstance(effect, LinkChange)
-            and effect.after
-            and (effect.after.src, effect.after.dst, effect.after.rel) in there
-        )
-    ]
+    made = [effect.after for effect in effects if isinstance(effect, LinkChange) and effect.after]
+    there = {edge_of(item) for item in tx.links([link.src for link in made])} if made else set()
+    known = [link for link in made if edge_of(link) in there]
+    return [effect for effect in effects if not isinstance(effect, LinkChange) or effect.after not in known]

@@ -146,9 +146,9 @@ def _guesses_about(tx: Tx, entry: JournalEntry) -> tuple[LinkChange, ...]:
     """The removal of links by which later texts were guessed to be about a text that the undo takes away."""
     changes = [effect for effect in entry.effects if isinstance(effect, MemoryChange) and effect.after is not None]
     ids = [_id(one.after) for one in changes if _text(one.before) != _text(one.after)]
-    own = {_edge(one.after) for one in entry.effects if isinstance(one, LinkChange) and one.after is not None}
+    own = {edge_of(one.after) for one in entry.effects if isinstance(one, LinkChange) and one.after is not None}
     links = tx.links(ids) if ids else []
-    return tuple(LinkChange(one, None) for one in links if one.rel in _GUESSES and _edge(one) not in own)
+    return tuple(LinkChange(one, None) for one in links if one.rel in _GUESSES and edge_of(one) not in own)
 
 
 def lost_vectors(tx: Tx, back: Iterable[Effect], vectors: Embeddings) -> dict[str, Vector]:
@@ -259,7 +259,8 @@ def _makes_guess(effect: Effect) -> bool:
     return made is not None and made.rel in _GUESSES
 
 
-def _edge(link: Link) -> tuple[str, str, str]:
+def edge_of(link: Link) -> tuple[str, str, str]:
+    """Both ends and the relation of a link, by which it is the same."""
     return link.src, link.dst, link.rel
 
 
