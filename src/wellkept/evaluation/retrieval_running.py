@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -14,11 +13,10 @@ import numpy as np
 
 from wellkept.core.text.forms import canonical
 from wellkept.core.text.token_estimate import estimate_tokens
-from wellkept.errors import InvalidInput
 from wellkept.evaluation.retrieval_baseline import PLAYED, Pool, played
 from wellkept.evaluation.retrieval_metrics import DEPTHS, Answer
 from wellkept.evaluation.retrieval_reading import Collection, Document, Question
-from wellkept.evaluation.run import Progress, Setup, StoryClock, embedded_text, opened
+from wellkept.evaluation.run import Progress, Setup, StoryClock, embedded_text, opened, placed
 from wellkept.types import MemoryFields, OnConflict
 
 if TYPE_CHECKING:
@@ -162,12 +160,12 @@ def _write(store: MemoryStore, document: Document, setup: Setup, *, through_gate
         "keep": not through_gate,
     }
     on_conflict: OnConflict | None = None if through_gate else "ignore"
-    with _placed(document.place):
+    with placed(document.place):
         return store.remember(_cut(document.text, setup), on_conflict=on_conflict, **fields).outcome
 
 
 def _recalled(store: MemoryStore, question: Question, name: str) -> Answer:
-    with _placed(f"question {question.id}"):
+    with placed(f"question {question.id}"):
         hits = store.recall(question.text, limit=_DEEPEST, touch=False, **RECALLED[name])
     return Answer(
         question,
@@ -190,13 +188,3 @@ def _pool(documents: Sequence[Document], setup: Setup) -> Pool:
 
 def _cut(text: str, setup: Setup) -> str:
     return text[: setup.policy.max_content_chars]
-
-
-@contextmanager
-def _placed(place: str) -> Iterator[None]:
-    """Add the position of the text to errors about it."""
-    try:
-        yield
-    except InvalidInput as error:
-        where = f"{place}, {error.where}" if error.where else place
-        raise type(error)(error.what, where=where, todo=error.todo) from error

@@ -291,14 +291,22 @@ def changed(
     """One write, and the rows before and after it; `before` has those that the caller follows, by default none."""
     result: WriteResult | None
     try:
-        result = store.remember(text, **fields)
+        with placed(place):
+            result = store.remember(text, **fields)
     except ConflictError:
         result = None  # the policy refuses conflicts: nothing was written
+    after = dict(before or {}) | changes(store, result.entry if result is not None else 0)
+    return Change(text=text, result=result, before=before or {}, after=after, conflicts=store.conflicts())
+
+
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Add the position of a text to errors about it."""
+    try:
+        yield
     except InvalidInput as error:
         where = f"{place}, {error.where}" if error.where else place
         raise type(error)(error.what, where=where, todo=error.todo) from error
-    after = dict(before or {}) | changes(store, result.entry if result is not None else 0)
-    return Change(text=text, result=result, before=before or {}, after=after, conflicts=store.conflicts())
 
 
 def changes(store: MemoryStore, entry: int) -> dict[str, Memory]:
