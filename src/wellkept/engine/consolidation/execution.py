@@ -25,7 +25,7 @@ from wellkept.engine.consolidation.run_list import LAST, last_run
 from wellkept.engine.consolidation.summaries import about, behind_summary, born_summary, held_back, summed_up
 from wellkept.engine.history.journal import lost_vectors, taken_back
 from wellkept.engine.models.embedding import Embeddings
-from wellkept.errors import InvalidPlan, NotFound, StorageError, UndoBlocked, WellkeptError
+from wellkept.errors import NotFound, StorageError, UndoBlocked, WellkeptError
 from wellkept.storage.port import Stale, Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -63,36 +63,29 @@ class _DoneError(Exception):
     """The store already is as the action would make it."""
 
 
-def execute(
-    ctx: Context, plan: Plan, *, only: Collection[str] = (), skip: Collection[str] = (), progress: Told | None = None
-) -> RunReport:
+def execute(ctx: Context, plan: Plan, *, skip: Collection[str] = (), progress: Told | None = None) -> RunReport:
     """Apply a plan; afterwards ask about open conflicts, as far as the budget for questions has something left.
 
     Args:
         ctx: The store; its namespace must be the plan's.
         plan: The plan; it may be old.
-        only: Ids or types of the actions to apply; all when empty.
-        skip: Ids or types of actions to leave out.
+        skip: Ids of actions to leave out.
         progress: Called after each action with the number done and the total.
 
     Returns:
         The result of each action.
-
-    Raises:
-        InvalidPlan: It is for another namespace, or has no action named by `only` or `skip`.
     """
-    _refuse_foreign(ctx, plan, (*only, *skip))
     run_id = f"consolidate-{ctx.new_id()}"
     started, began = ctx.clock(), time.monotonic()
     results = []
     for at, action in enumerate(plan.actions, start=1):
-        if _is_left_out(action, only, skip):
+        if action.id in skip:
             results.append(ActionResult(action.id, action.type, "left_out", "not asked for"))
         else:
             results.append(_run(ctx, plan, action, run_id))
         if progress is not None:
             progress(at, len(plan.actions))
-    if not only and not skip:
+    if not skip:
         ask_about_conflicts(ctx)
     return RunReport(
         run_id=run_id,
@@ -114,24 +107,6 @@ def dry(ctx: Context, plan: Plan, *, forced: str = "") -> RunReport:
         seconds=0.0,
         forced=forced,
     )
-
-
-def _refuse_foreign(ctx: Context, plan: Plan, named: Sequence[str]) -> None:
-    if plan.namespace != ctx.namespace:
-        raise InvalidPlan(
-            f"the plan is for namespace {plan.namespace!r}, not {ctx.namespace!r}",
-            where=plan.plan_id,
-            todo="Open the store in that namespace",
-        )
-    known = {action.id for action in plan.actions} | {action.type for action in plan.actions}
-    for name in named:
-        if name not in known:
-            raise InvalidPlan(f"no action {name!r} in the plan", where=plan.plan_id, todo="Use an id or type from it")
-
-
-def _is_left_out(action: Action, only: Collection[str], skip: Collection[str]) -> bool:
-    names = {action.id, action.type}
-    return not names.isdisjoint(skip) or (bool(only) and names.isdisjoint(only))
 
 
 def _run(ctx: Context, plan: Plan, action: Action, run_id: str) -> ActionResult:
