@@ -45,15 +45,11 @@ from wellkept.types import (
 )
 
 if TYPE_CHECKING:
-    from wellkept.storage.sql.word_ranks import WordRanks
-    from wellkept.storage.vectors.index import Space
-
-if TYPE_CHECKING:
     import numpy as np
-
-if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from wellkept.storage.sql.word_ranks import WordRanks
+    from wellkept.storage.vectors.index import Space
     from wellkept.types import Vector
 
 _ROWS_AT_ONCE = 4096
