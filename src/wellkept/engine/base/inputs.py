@@ -29,7 +29,7 @@ MAX_QUERY_CHARS = 20_000
 MAX_LIMIT = 1_000
 MAX_BATCH = 1_000
 """Maximum number of texts in a batch over the network; more need an import, or several batches."""
-_LABELS = ("title", "subject", "attribute", "agent", "source", "frame", "idempotency_key")
+_LABELS = ("kind", "title", "subject", "attribute", "agent", "source", "frame", "idempotency_key")
 _TIMES = ("event_time", "event_end", "expires_at", "ended_at", "recorded_at")
 _LISTS = ("tags", "provenance", "links")
 _FLAGS = ("pinned", "automatic", "keep")
@@ -195,8 +195,6 @@ def _checked(name: str, value: Any, *, merged: bool) -> Any:
             return int(value)
         case "metadata" | "signals":
             return _mapping(name, value, math.inf if merged else MAX_JSON)
-        case "kind":
-            return label(name, value, MAX_LABEL)
         case _:
             return label(name, value, MAX_SUMMARY)
 
