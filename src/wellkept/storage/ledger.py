@@ -36,27 +36,21 @@ class Ledger(Protocol):
 
     def put(self, writes: Sequence[QueuedWrite]) -> None:
         """Store these writes durably: after the return they survive a crash, and after an error none is stored."""
-        ...
 
     def settle(self, done: Iterable[str], failed: Mapping[str, str], *, namespace: str) -> None:
         """Record which writes of a namespace are done, and which failed with which reason."""
-        ...
 
     def tidy(self) -> None:
         """Remove writes that are done; called once at the end of a flush, because it may read the whole queue."""
-        ...
 
     def waiting(self, namespace: str | None = None) -> tuple[QueuedWrite, ...]:
         """The writes that are not done, of one namespace or of all; oldest first in each."""
-        ...
 
     def still(self, found: Sequence[QueuedWrite]) -> list[QueuedWrite]:
         """The given writes that still wait, in their order and current state, without reading the rest again."""
-        ...
 
     def is_empty(self) -> bool:
         """Whether the queue is certainly empty; cheap. False when it is not certain."""
-        ...
 
     def turn(self, *, wait: bool = True) -> AbstractContextManager[bool]:
         """Lock of the process that flushes the queue, so that writes keep their order.
@@ -69,7 +63,6 @@ class Ledger(Protocol):
         Returns:
             A context manager that gives whether the lock is held.
         """
-        ...
 
 
 @runtime_checkable
@@ -78,7 +71,6 @@ class Deferring(Protocol):
 
     def ledger(self) -> Ledger:
         """The queue of this store; the same object on every call."""
-        ...
 
 
 def plain_of(one: QueuedWrite) -> dict[str, Any]:

@@ -54,7 +54,6 @@ class Tx(Protocol):
 
         If more than `limit` match: the first ones, or the last ones with `where.before`.
         """
-        ...
 
     def nearest(
         self, queries: NDArray[np.float32], *, limit: int, kinds: Sequence[str] = (), statuses: Sequence[Status]
@@ -64,22 +63,18 @@ class Tx(Protocol):
         Order of ties and rounding may differ by backend; the core recomputes the cosine from the vectors returned.
         Rows without a vector of the store's embedder are never proposed.
         """
-        ...
 
     def match(self, terms: Sequence[str], *, limit: int, kinds: Sequence[str] = ()) -> list[str]:
         """Ids of active memories that contain any of the terms, best first by the backend's own ranking.
 
         Terms come from `core.text.forms.search_terms`; they are literal text, not a query expression.
         """
-        ...
 
     def links(self, ids: Iterable[str] | None = None) -> list[Link]:
         """Links from or to any of the ids (None: all of the namespace), ordered by (src, dst, rel)."""
-        ...
 
     def conflicts(self, *, ids: Iterable[str] | None = None, keys: Iterable[str] | None = None) -> list[Conflict]:
         """Conflicts of any of the memories, or with any of the keys (None: all), ordered by (created_at, key)."""
-        ...
 
     def journal(
         self,
@@ -96,19 +91,15 @@ class Tx(Protocol):
         `newest` limits the result to that many of the highest numbers. `seqs` also selects entries whose `undoes` is
         one of them.
         """
-        ...
 
     def vectors(self, hashes: Iterable[str]) -> dict[str, Vector]:
         """Stored vectors of the store's embedder, by hash of the embedded text; missing ones are left out."""
-        ...
 
     def asking(self) -> str:
         """What the namespace remembers of its questions, as last noted; empty at first."""
-        ...
 
     def note_asking(self, text: str) -> None:
         """Replace what `asking` returns, with this transaction; no journal entry. The text is not interpreted."""
-        ...
 
     def apply(self, entry: JournalEntry, *, vectors: Mapping[str, Vector] | None = None) -> int:
         """Apply the entry's effects, store the vectors, append the entry; return its sequence number.
@@ -116,23 +107,18 @@ class Tx(Protocol):
         Each effect's `before` must equal the stored state; otherwise `Stale` is raised and the transaction must be
         rolled back. Vectors are stored by text hash for the store's embedder.
         """
-        ...
 
     def census(self) -> Census:
         """Counts of this namespace."""
-        ...
 
     def outcomes_by_day(self) -> dict[tuple[str, str], int]:
         """Number of journal entries by day, such as `2026-03-01` in UTC, and outcome."""
-        ...
 
     def entries_with(self, outcome: str) -> list[int]:
         """Numbers of the journal entries with an outcome, ascending."""
-        ...
 
     def touch(self, usage: Mapping[str, Usage]) -> None:
         """Set access count, last access and stability by memory id; no version, no journal entry."""
-        ...
 
     def erase(self, ids: Sequence[str], entry: JournalEntry) -> int:
         """Erase the content of these memories irreversibly and append the entry; return its number.
@@ -141,7 +127,6 @@ class Tx(Protocol):
         conflicts, and all copies of them in journal entries. A row with id, namespace, kind, times and the status
         `erased` remains.
         """
-        ...
 
 
 class Storage(Protocol):
@@ -149,7 +134,6 @@ class Storage(Protocol):
 
     def header(self) -> Header:
         """Properties of the store, such as its id and embedder."""
-        ...
 
     def configure(self, *, embedder: str, dim: int, policy: str) -> None:
         """Write embedder and policy into the header.
@@ -157,22 +141,18 @@ class Storage(Protocol):
         After a change of the embedder, the vectors of the former one are unused. They are removed when vectors of the
         new one are stored for the same hashes.
         """
-        ...
 
     def begin(self, namespace: str, *, write: bool) -> AbstractContextManager[Tx]:
         """Open a transaction; a writing one excludes all other writers from its start.
 
         The end of the block commits; an exception rolls back.
         """
-        ...
 
     def verify(self) -> list[str]:
         """Messages about damage and inconsistencies of the storage; empty when there are none."""
-        ...
 
     def close(self) -> None:
         """Release everything; safe to call twice."""
-        ...
 
 
 @runtime_checkable
@@ -181,7 +161,6 @@ class Describing(Protocol):
 
     def header_for(self, namespace: str) -> Header:
         """As `header`, for work in one namespace, or with the queue if the name is empty; names no namespaces."""
-        ...
 
 
 @runtime_checkable
@@ -190,7 +169,6 @@ class Placing(Protocol):
 
     def database_of(self, namespace: str) -> str:
         """The name of the database in which a namespace lives, by the table of places."""
-        ...
 
 
 @runtime_checkable
@@ -202,11 +180,9 @@ class Mending(Protocol):
 
         Returns the problems that were (in a dry run: would be) repaired, with the messages of `verify`.
         """
-        ...
 
     def strayed(self, namespace: str) -> list[str]:
         """Ids of memories whose row differs from the journal's last entry about them."""
-        ...
 
 
 @runtime_checkable
@@ -219,7 +195,6 @@ class Binding(Protocol):
         While the store uses another one, `nearest` and `vectors` return nothing, and `apply` refuses vectors, so that
         vectors of two embedders are never mixed.
         """
-        ...
 
 
 @runtime_checkable
@@ -228,7 +203,6 @@ class Counting(Protocol):
 
     def count_use(self, namespace: str, usage: Mapping[str, Usage]) -> None:
         """As `Tx.touch`, but now or later, and without waiting; what is read again meanwhile counts once more."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +229,9 @@ class Approximating(Protocol):
     def approximate(self, namespace: str) -> Sampled:
         """Search this namespace by its own approximate index from now on, which may miss rows; writers are not
         blocked while it is built."""
-        ...
 
     def exact(self, namespace: str) -> None:
         """Search this namespace exactly again, which is the default."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +267,6 @@ class Mover(Protocol):
         Raises:
             Busy: It is closed to others by now, or this is no longer the only mover; nothing was changed.
         """
-        ...
 
 
 @runtime_checkable
@@ -304,7 +275,6 @@ class Closing(Protocol):
 
     def closed(self, namespace: str) -> Closed:
         """To whom the namespace is closed; to nobody if it does not exist."""
-        ...
 
     def alone(self, namespace: str) -> AbstractContextManager[Mover]:
         """Be the only mover of the namespace in this database, until the end of the block or of the process.
@@ -312,7 +282,6 @@ class Closing(Protocol):
         Raises:
             Busy: There is another one; tells which.
         """
-        ...
 
     def for_moving(self, closed: Closed = OPEN) -> Storage:
         """The same store for a mover; it shares connections and need not be closed.
@@ -320,7 +289,6 @@ class Closing(Protocol):
         It reads a namespace whoever that is closed to. A writing transaction raises `Busy` unless it is closed exactly
         as given, so that a mover writes nothing where another one has gone on.
         """
-        ...
 
 
 @runtime_checkable
@@ -336,7 +304,6 @@ class Moving(Protocol):
         The order is the same in every backend, whatever the server's collation, because two stores are compared pair
         by pair.
         """
-        ...
 
     def restore(
         self,
@@ -368,7 +335,6 @@ class Moving(Protocol):
             EmbedderMismatch: A vector is not of the store's embedder.
             ReadOnly: The transaction only reads.
         """
-        ...
 
 
 class Insist(Protocol):
@@ -376,7 +342,6 @@ class Insist(Protocol):
 
     def __call__(self, act: Callable[[], _T], *, kept: Callable[[], int] = ...) -> _T:
         """The result of `act`; `kept` counts commits, because a retry could not undo them."""
-        ...
 
 
 @runtime_checkable
@@ -397,7 +362,6 @@ class Recovering(Protocol):
 
     def commits(self) -> int:
         """Number of transactions with a journal entry that this thread has committed."""
-        ...
 
 
 class JobQueue(Protocol):
@@ -414,7 +378,6 @@ class JobQueue(Protocol):
 
         Does nothing while another worker runs it. A job that failed permanently does not become due.
         """
-        ...
 
     def claim(self, kinds: Sequence[str], *, holder: str, seconds: float, namespace: str = "") -> QueuedJob | None:
         """Take the job of these kinds that has been due longest, including jobs with an expired lease.
@@ -425,15 +388,12 @@ class JobQueue(Protocol):
             seconds: Duration of the lease without renewal.
             namespace: Only jobs of this namespace; empty for any.
         """
-        ...
 
     def renew(self, job: QueuedJob, *, seconds: float, progress: str = "") -> bool:
         """Renew the lease from now on; False when another worker has the job."""
-        ...
 
     def finish(self, job: QueuedJob, *, seq: int, report: Mapping[str, Json]) -> bool:
         """Mark the pass as complete up to the journal entry `seq`; False as for `renew`."""
-        ...
 
     def leave(self, job: QueuedJob, *, after: float | None = 0.0, error: str = "", counted: bool = True) -> bool:
         """Release the job unfinished; False as for `renew`.
@@ -444,19 +404,15 @@ class JobQueue(Protocol):
             error: The error message; empty without an error.
             counted: Whether it counts as an attempt.
         """
-        ...
 
     def put(self, kind: str, namespaces: Sequence[str]) -> None:
         """Make a job due in these namespaces now, whatever its cadence; due and running jobs stay unchanged."""
-        ...
 
     def note(self, kind: str, namespace: str) -> None:
         """Record that a pass of this kind ended now; a missing job is created as idle."""
-        ...
 
     def again(self, *, kinds: Sequence[str] = (), namespace: str = "") -> int:
         """Make permanently failed jobs due, of these kinds and this namespace (empty: all); returns their number."""
-        ...
 
     def jobs(
         self,
@@ -467,7 +423,6 @@ class JobQueue(Protocol):
         limit: int | None = None,
     ) -> list[QueuedJob]:
         """Jobs ordered by namespace and kind; an empty filter means all states, kinds or namespaces."""
-        ...
 
 
 @runtime_checkable
@@ -476,7 +431,6 @@ class Queueing(Protocol):
 
     def queue(self) -> JobQueue:
         """The queue of this store."""
-        ...
 
 
 @runtime_checkable
@@ -486,7 +440,6 @@ class Guarded(Protocol):
     @property
     def needs_token(self) -> bool:
         """Whether this object cannot read or write, because it has no token."""
-        ...
 
     def under(self, token: str) -> Storage:
         """The same store with every transaction under the token of this secret.
@@ -494,7 +447,6 @@ class Guarded(Protocol):
         It shares this object's connections and need not be closed. The database refuses what the token does not allow,
         with `NotPermitted`.
         """
-        ...
 
 
 class Ahead(Protocol):
@@ -502,7 +454,6 @@ class Ahead(Protocol):
 
     def missing(self, namespace: str, hashes: Sequence[str]) -> list[str]:
         """The hashes of texts without a vector of that embedder, in the given order."""
-        ...
 
     def keep(self, namespace: str, vectors: Mapping[str, Vector]) -> int:
         """Store vectors by text hash if a memory still has that text; returns their number. Not journaled.
@@ -510,11 +461,9 @@ class Ahead(Protocol):
         Raises:
             EmbedderMismatch: A vector has another dimension.
         """
-        ...
 
     def drop_former(self, namespace: str) -> int:
         """Remove the vectors of all other embedders after the store was moved to this one; returns their number."""
-        ...
 
 
 @runtime_checkable
@@ -523,7 +472,6 @@ class Foreseeing(Protocol):
 
     def ahead(self, *, embedder: str, dim: int) -> Ahead:
         """The prepared vectors of this embedder."""
-        ...
 
 
 class Stale(Exception):

@@ -35,11 +35,9 @@ class Calibrator(Protocol):
 
     def stored(self, embedder_id: str) -> tuple[Calibration | None, bool]:
         """The stored table, and whether it is still valid."""
-        ...
 
     def measure(self, embedder_id: str, embed: Embed) -> Calibration:
         """A new table, stored for later; raises `ModelError` when the embedder fails."""
-        ...
 
 
 class Scale:

@@ -43,19 +43,15 @@ class Lease(Protocol):
 
     def take(self) -> str:
         """Take or renew the lease; empty on success, else the current holder and the end of its lease."""
-        ...
 
     def release(self) -> None:
         """Release the lease, if this process holds it."""
-        ...
 
     def ran(self) -> dict[str, datetime]:
         """When each job last finished."""
-        ...
 
     def advance(self, job: str, at: datetime) -> None:
         """Record that a job finished now; `at` is the caller's time."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,11 +66,9 @@ class Stop(Protocol):
 
     def is_set(self) -> bool:
         """Whether a stop was requested."""
-        ...
 
     def wait(self, timeout: float) -> bool:
         """Wait for a stop, at most this many seconds; returns whether it was requested."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

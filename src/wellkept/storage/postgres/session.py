@@ -54,7 +54,6 @@ class Begun(Protocol):
 
     def __call__(self, name: str, bounds: Bounds | None = None) -> AbstractContextManager[Session]:
         """The connection; a transaction still open at the end of the block is rolled back."""
-        ...
 
 
 _numbers = count()
