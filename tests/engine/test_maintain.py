@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -340,6 +341,17 @@ def test_a_lease_file_that_says_nothing_is_written_anew(text: str, tmp_path: Pat
     ids, clock = CountingIds(), FrozenClock()
     one, two = (FileLease(tmp_path / "agent.db.upkeep", clock=clock, new_id=ids) for _ in range(2))
     assert (one.ran(), one.take()) == ({}, "")
+    assert two.take() != ""
+
+
+def test_a_lease_is_written_whole_where_the_system_takes_a_part_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = os.write
+    monkeypatch.setattr(os, "write", lambda handle, text: whole(handle, text[:7]))
+    ids, clock = CountingIds(), FrozenClock()
+    one, two = (FileLease(tmp_path / "agent.db.upkeep", clock=clock, new_id=ids) for _ in range(2))
+    assert one.take() == ""
     assert two.take() != ""
 
 

@@ -54,14 +54,14 @@ def test_a_put_that_is_refused_keeps_none_of_its_writes(tmp_path, monkeypatch):
     """A write refused because of a full disk is repeated, so its first half must not remain (I5)."""
     table = desk("sqlite", tmp_path)
     table.store.queue.remember("before", kind="thesis")
-    whole = queue_ledger._write
+    whole = queue_ledger.write
 
     def half(handle, text):
         whole(handle, text[: len(text) * 2 // 3])
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as full:
-        full.setattr(queue_ledger, "_write", half)
+        full.setattr(queue_ledger, "write", half)
         with pytest.raises(ReadOnly, match="No space left"):
             table.store.queue.put([NewMemory(content=f"thesis {number}", kind="thesis") for number in range(3)])
     assert [one.statement["content"] for one in table.store.queue.pending()] == ["before"]

@@ -52,5 +52,11 @@ def _is_locked(handle: int, path: Path, *, what: str, wait: bool) -> bool:
 def rewrite(handle: int, text: bytes) -> None:
     """Replace the content of an open file."""
     os.lseek(handle, 0, os.SEEK_SET)
-    os.write(handle, text)
+    write(handle, text)
     os.ftruncate(handle, len(text))
+
+
+def write(handle: int, text: bytes) -> None:
+    """Write all of a text where an open file stands."""
+    while text:
+        text = text[os.write(handle, text) :]

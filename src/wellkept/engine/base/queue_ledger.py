@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wellkept.engine.base.locked_file import locked_file
+from wellkept.engine.base.locked_file import locked_file, write
 from wellkept.engine.base.queue_lines import line_of, read, settled
 from wellkept.errors import ReadOnly
 from wellkept.storage.ledger import Ledger, plain_of
@@ -185,7 +185,7 @@ class FileLedger:
         try:
             made = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
-                _write(made, kept)
+                write(made, kept)
                 os.fsync(made)
             finally:
                 os.close(made)
@@ -254,7 +254,7 @@ def _append(handle: int, lines: Sequence[Mapping[str, Any]]) -> None:
         if os.read(handle, 1) != b"\n":
             text = b"\n" + text  # the last writer was interrupted within a line
     try:
-        _write(handle, text)
+        write(handle, text)
         os.fsync(handle)
     except BaseException:
         with suppress(OSError):  # a refused write must not be written later
@@ -272,11 +272,6 @@ def _keep_names(folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
-
-
-def _write(handle: int, text: bytes) -> None:
-    while text:
-        text = text[os.write(handle, text) :]
 
 
 def _whole(handle: int) -> bytes:
