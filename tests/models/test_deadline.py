@@ -75,6 +75,15 @@ def test_on_a_connection_that_is_used_again_too(at_once: bytes) -> None:
     assert time.monotonic() - started < BY_FAR
 
 
+def test_a_deadline_that_passes_before_there_is_a_connection_holds_too() -> None:
+    started = time.monotonic()
+    with trickling(BODY) as url, httpx2.Client() as client, pytest.raises(httpx2.ReadTimeout):
+        with Lines().within(0.01) as trace:
+            time.sleep(0.2)  # as when the client is made at the first call
+            client.get(url, extensions={"trace": trace}, timeout=30)
+    assert time.monotonic() - started < BY_FAR
+
+
 def test_a_late_call_does_not_cut_the_connection_of_another() -> None:
     lines = Lines()
     ended = threading.Event()

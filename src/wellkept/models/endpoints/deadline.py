@@ -51,11 +51,13 @@ class Lines:
         over = threading.Event()
 
         def trace(event: str, told: dict[str, Any]) -> None:
-            made = told.get("return_value")
+            made: Any = told.get("return_value")
             if event.endswith(_MADE) and hasattr(made, "get_extra_info"):
                 own.append(made)
                 with self._lock:
                     self._all.add(made)
+                if over.is_set():  # it was made after the deadline, which found nothing to close
+                    _shut(made.get_extra_info("socket"))
 
         def cut() -> None:
             over.set()
