@@ -11,7 +11,7 @@ import wellkept
 from wellkept.core.text.forms import search_terms
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.models.hashing import HashingEmbedder
-from wellkept.storage.memory_rows import WORDS_VERSION
+from wellkept.storage.memory_rows import WORDS_VERSION, common_above
 from wellkept.storage.sqlite import SqliteStorage
 from wellkept.types import Filter
 
@@ -109,6 +109,13 @@ def test_rows_with_a_key_are_found_by_it_and_not_among_all_of_a_kind(where: Filt
                 tx._session.select = select  # type: ignore[method-assign]
     by = "memory_slot" if where.subject else "memory_id"
     assert plans[0].startswith(f"SEARCH m USING INDEX {by} ")
+
+
+@pytest.mark.parametrize(("seq", "rows"), [(0, 1000), (50_000, 5000), (200_000, 20_000), (10**7, 20_000)])
+def test_a_term_is_common_in_a_tenth_of_a_namespace_and_never_in_more_rows_than_a_query_may_read(
+    seq: int, rows: int
+) -> None:
+    assert common_above(seq) == rows
 
 
 def test_a_store_made_with_other_terms_is_known_by_the_terms_of_one_text() -> None:

@@ -111,7 +111,7 @@ CLOSES = "The office closes at six."
         (CLOSES, "Tom asked whether the office closes at six.", False, False),
         (CLOSES, "We do not know if it closes at six.", False, False),
         ("Das Büro schließt um sechs.", "Es ist unklar, ob das Büro um sechs schließt.", False, False),
-        ("会议三点开始。", "他问会议是否三点开始。", False, False),
+        ("会议三点开始。", "有人问会议是否三点开始。", False, False),
         ("Tom asked whether the office closes at six.", CLOSES, False, True),  # the answer
         ("Tom asked whether the office closes.", "Tom asked if the office closes.", True, True),
         (CLOSES, "Tom asked whether we close at six. We do.", True, True),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -144,27 +146,35 @@ def test_a_file_that_is_no_usable_store_is_refused_and_left_alone(
     assert (path.read_bytes() if path.is_file() else None) == before
 
 
-def test_a_store_that_others_close_just_now_is_not_taken_for_one_that_is_cut_off(tmp_path: Path) -> None:
-    """The last connection to a file moves pages from the log into it, the header first, and removes the log."""
-    path = tmp_path / "growing.db"
-    opened = threading.Event()
+GROWS = """
+import sqlite3, sys
+for _ in range(200):
+    connection = sqlite3.connect(sys.argv[1] + "/0.db")
+    connection.execute("PRAGMA journal_mode = wal")
+    connection.execute("CREATE TABLE IF NOT EXISTS t (text)")
+    with connection:
+        connection.executemany("INSERT INTO t VALUES (?)", [("x" * 4000,)] * 40)
+    connection.close()
+"""
+MAKES = """
+import sys
+from wellkept.storage.sqlite import SqliteStorage
+for number in range(60):
+    SqliteStorage(f"{sys.argv[1]}/{number}.db").close()
+"""
 
-    def grow() -> None:
-        while not opened.is_set():
-            with closing(sqlite3.connect(path)) as connection:
-                connection.execute("PRAGMA journal_mode = wal")
-                connection.execute("CREATE TABLE IF NOT EXISTS t (text)")
-                with connection:
-                    connection.executemany("INSERT INTO t VALUES (?)", [("x" * 4000,)] * 40)
 
-    growing = threading.Thread(target=grow)
-    growing.start()
-    try:
-        for _ in range(6000):
-            assert checked_path(path) == path
-    finally:
-        opened.set()
-        growing.join()
+@pytest.mark.parametrize("program", [GROWS, MAKES], ids=["closes", "makes"])
+def test_a_store_that_another_process_makes_or_closes_just_now_is_not_cut_off(program: str, tmp_path: Path) -> None:
+    """It writes the header before the other pages, and removes the log or journal last."""
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1] / "src")}
+    checks = 0
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], env=environment) as other:
+        while other.poll() is None:
+            for path in sorted(tmp_path.glob("*.db"), key=lambda path: int(path.stem))[-1:]:
+                assert checked_path(path) == path
+                checks += 1
+    assert (other.returncode, checks > 50) == (0, True)
 
 
 @pytest.mark.parametrize("name", ["", ":memory:", "a\0b"])

@@ -168,7 +168,10 @@ def test_the_same_words_without_a_difference_are_no_conflict_by_the_models_word(
 
 
 def _kept(chosen: list[Pair]) -> list[str]:
-    """Errors when each pair is written, listed and consolidated in its own namespace."""
+    """Errors when each pair is written, listed and consolidated in its own namespace.
+
+    Whether a text is worth keeping is another question: all are kept.
+    """
     wrong = []
     with wellkept.open("memory:") as store:
         for place, pair in enumerate(chosen):

@@ -227,10 +227,14 @@ def searched(memory: Memory) -> list[str]:
     return search_terms("\n".join(part for part in parts if part))
 
 
+_COMMON = 20_000
+"""A term in more rows is common in a namespace of any size: reading the rows of every rarer one stays cheap."""
+
+
 def common_above(seq: int) -> int:
     """A term in more rows than this is searched only when rarer terms find too few.
 
     Args:
         seq: Newest journal number of the namespace, as a measure of its size.
     """
-    return max(1000, seq // 10)
+    return max(1000, min(seq // 10, _COMMON))

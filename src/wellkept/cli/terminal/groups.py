@@ -103,8 +103,8 @@ def options_of(group: type) -> list[Parameter]:
 
 def collected(group: type, values: Mapping[str, Any]) -> Any:
     """A group built from its options among the values."""
-    hints = _hints(group).items()
-    return group(**{name: collected(hint, values) if is_group(hint) else values[name] for name, hint in hints})
+    hints = {item.name: _hints(group)[item.name] for item in fields(group)}
+    return group(**{name: collected(hint, values) if is_group(hint) else values[name] for name, hint in hints.items()})
 
 
 def flattened(function: Callable[..., Any], standing_in: Mapping[type, list[Parameter]]) -> list[Parameter]:

@@ -150,7 +150,7 @@ class EventWords:
         noun_ended: Those of them that do not end a noun before them ("to", "and").
         noun_follows: Words that open a noun.
         asking: First words of a question without a question mark; in scripts without spaces its last words.
-        open_question: Words before a question that a statement reports ("asked whether").
+        open_question: Words by which a statement reports a question ("asked whether", "not sure if").
         interrogatives: Words that open a question ("who"); in scripts without spaces, that stand anywhere in one.
         greeting: Words that open an answer and state nothing.
         persons: Words for the speaker.

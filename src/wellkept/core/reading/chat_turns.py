@@ -150,15 +150,15 @@ def questions(text: str) -> bool:
 
 
 def reported_question(text: str) -> str:
-    """The words that make of a statement a mere question, such as "whether"; empty where it states something.
+    """The words by which all that a text says is a question, such as "asked whether"; empty where it states something.
 
     Example:
         >>> reported_question("Ana asked whether the office closes."), reported_question("The office closes.")
-        ('whether', '')
+        ('asked whether', '')
         >>> reported_question("Ana asked whether it closes. It does.")
         ''
     """
-    if len(sentences(text[:MOST_READ])) > 1:
+    if ";" in text[:MOST_READ] or len(sentences(text[:MOST_READ])) > 1:
         return ""
     head = fold(text[:MOST_READ]).lower()
     words = tuple(_words(head))
@@ -174,10 +174,7 @@ def reported_question(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _open_questions() -> tuple[dict[str, tuple[tuple[str, ...], ...]], tuple[str, ...]]:
-    """The words before a reported question in all languages: by their first word, and those of unspaced scripts.
-
-    Hardly any of them means something else in another language.
-    """
+    """The words of a reported question in all languages: by their first word, and those of unspaced scripts."""
     every = lexicon().languages.values()
     spaced = [one.events.open_question for one in every if one.grammar.spaced]
     by_first = {word: sum((known.get(word, ()) for known in spaced), ()) for known in spaced for word in known}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -84,18 +83,24 @@ def _beginning(file: Path) -> bytes:
 
 
 def _is_cut_off(beginning: bytes, file: Path) -> bool:
-    """Whether the file is shorter than its header says. While there is a log, pages may still be missing from it.
+    """Whether the file is shorter than its header says. While there is a log or a journal, pages may still be missing.
 
-    Another process may move pages from the log into the file just now. It writes the header first and removes the log
-    last, and it changes the header before it shortens a file. So the log is looked for before the length is read, and
+    Another process may move pages into the file just now. It writes the header first and removes the log or journal
+    last, and it changes the header before it shortens a file. So these are looked for before the length is read, and
     the header has to be the same afterwards.
     """
     if len(beginning) < _HEADER:
         return True
-    with suppress(FileNotFoundError):
-        if file.with_name(file.name + "-wal").stat().st_size:
-            return False
+    if any(_is_there(file.with_name(file.name + ending)) for ending in ("-wal", "-journal")):
+        return False
     return file.stat().st_size < said_size(beginning) and _beginning(file) == beginning
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def prepare(session: Session, file: Path) -> None:
