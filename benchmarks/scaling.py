@@ -35,7 +35,8 @@ from wellkept.storage.sqlite import SqliteStorage
 
 SEED = 20261122
 NAMESPACE = "default"
-_WARM = 5
+_WARM = 14
+"""Recalls that are not measured: they load models and vectors, and make the first pass over the vectors."""
 
 
 def given_texts(count: int, files: Sequence[Path]) -> list[str]:
@@ -90,7 +91,7 @@ def measured(path: Path, probes: Sequence[str], *, model: bool, consolidate: boo
 def _measure(path: Path, probes: Sequence[str], told: Any, options: dict[str, bool]) -> None:
     with wellkept.open(str(path), relation_model="auto" if options["model"] else "none") as store:
         opened = resident()
-        for text in probes[:_WARM]:  # loads models and vectors; the first pass over the vectors is made by the third
+        for text in probes[:_WARM]:
             store.recall(text)
             store.check(text)
         recalls = [_cpu(partial(store.recall, text)) for text in probes[_WARM:]]

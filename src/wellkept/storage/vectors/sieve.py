@@ -31,13 +31,25 @@ SLACK = 2e-3
 has an error of at most 512 eps = 3.1e-5, the 170 of them 4e-4 in length, for the row and for the query; the sums add
 less than 1e-4, and `scan.TIE` another 1e-4. `_REST` covers the same error in the squares of the rests."""
 STEP = 16384
-"""Rows rotated per search; takes some tens of milliseconds."""
+"""Fewest rows rotated per search; takes some tens of milliseconds."""
+_STEPS = 8
+"""Most searches that rotate a matrix: until all is rotated each compares every row, which takes longer than a step."""
 _REST = 1e-3
 _SAMPLE = 4096
 _BLOCK = 64
 _TOO_MANY, _TOO_MANY_STORED = 8, 2
 """If more than one row in this many survives, a full scan is faster; later with stored rows, whose scan is slow."""
 _PATIENCE = 16
+
+
+def rows_a_search(count: int) -> int:
+    """Rows of a matrix of this many that one search rotates.
+
+    Example:
+        >>> rows_a_search(20_000), rows_a_search(1_000_000)
+        (16384, 125000)
+    """
+    return max(STEP, -(-count // _STEPS))
 
 
 class Sieve:
@@ -78,7 +90,7 @@ class Sieve:
 
     def extend(self, rows: UnitRows, count: int) -> None:
         """Rotate the next rows of the matrix, which has `count`."""
-        start, end = self._done, min(count, self._done + STEP)
+        start, end = self._done, min(count, self._done + rows_a_search(count))
         if end > len(self._first):
             self._grow(end + end // 2)
         for at in range(start, end, _SAMPLE):
