@@ -77,9 +77,7 @@ CASES = (
         "S0-53", "lesson", "Low volume weekends increase slippage risk",
         "Weekend trading is risky due to low volume and slippage",
         seed_says=one_of("duplicate", "linked"), expected=WORDING, why=LOSES_NOTHING,
-        # Without the source's titles the two lie below the link tier, and the rules do not know the language of a
-        # text without function words, so that nothing is dropped. A check shows the nearness.
-        letter=one_of("linked", "near"),
+        letter=REPEAT,
         titles=("Never trade weekends", "Avoid weekend trading"),
     ),
     # Source 001
