@@ -23,6 +23,7 @@ _SPEAKER = re.compile(
 )
 _STAMP = re.compile(r"\s*[(\[][^()\[\]]{1,60}[)\]]\s*")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_COMMA = re.compile("[,，、]")
 _OPENING = re.compile(r"[^,.!?;:，。！？]{0,60}")
 _QUESTION_MARKS = ("?", "？", "؟")
 _BEHIND_MARKS = " \n\t\"'”»)`*!"
@@ -149,8 +150,11 @@ def questions(text: str) -> bool:
     return any(tuple(words[: len(phrase)]) == phrase for phrase in asking.get(words[0] if words else "", ()))
 
 
+@remembered(2 * MIB)
 def reported_question(text: str) -> str:
     """The words by which all that a text says is a question, such as "asked whether"; empty where it states something.
+
+    What stands behind a comma, in a second sentence or in a long text may be a statement.
 
     Example:
         >>> reported_question("Ana asked whether the office closes."), reported_question("The office closes.")
@@ -158,18 +162,24 @@ def reported_question(text: str) -> str:
         >>> reported_question("Ana asked whether it closes. It does.")
         ''
     """
-    if ";" in text[:MOST_READ] or len(sentences(text[:MOST_READ])) > 1:
+    if len(text) > MOST_READ or ";" in text or len(sentences(text)) > 1:
         return ""
-    head = fold(text[:MOST_READ]).lower()
-    words = tuple(_words(head))
+    head = fold(text).lower()
+    phrase, rest = _opened(head)
+    return "" if _COMMA.search(rest.lstrip(", ")) else phrase
+
+
+def _opened(head: str) -> tuple[str, str]:
+    """The first words of a reported question, and what follows them; both empty without any."""
     by_first, unspaced = _open_questions()
-    spaced = (
-        " ".join(phrase)
-        for place, word in enumerate(words)
-        for phrase in by_first.get(word, ())
-        if words[place : place + len(phrase)] == phrase
-    )
-    return next(spaced, "") or next((phrase for phrase in unspaced if phrase in head), "")
+    found = list(_WORD.finditer(head))
+    words = tuple(word.group() for word in found)
+    for place, word in enumerate(words):
+        for phrase in by_first.get(word, ()):
+            end = place + len(phrase)
+            if words[place:end] == phrase:
+                return " ".join(phrase), head[found[end - 1].end() :]
+    return next(((phrase, head.partition(phrase)[2]) for phrase in unspaced if phrase in head), ("", ""))
 
 
 @lru_cache(maxsize=1)
