@@ -139,6 +139,12 @@ CASES: list[tuple[str, str, DifferenceKind | None]] = [
     ("The player is muted until Friday", "The player cannot chat until Friday", None),
     ("The optical sorter stands in the plant", "The optical sorter stands in the hall of the plant", None),
     ("We use Postgres in the office by the river", "We use Postgres in the office after the river", None),
+    # An intention that a longer text mentions besides; and one that the other text may tell as fact.
+    ("The inspector wants the meat gone. Freezer 2 is for ice and cream from now on", "Ice goes into freezer 2", None),
+    ("Our dental plan pays half of every crown", "For a crown we get 50 % back", None),
+    ("Der Hof will Ruhe. Die Ziegen stehen jetzt im Stall am Bach", "Ziegen: am Bach untergebracht", None),
+    ("Rita wants a kayak", "Rita has a kayak", "time"),
+    ("Rita wants to relocate to Lisbon", "Rita has moved to Lisbon", "time"),
     ("", "Merge before running the tests.", None),
 ]
 

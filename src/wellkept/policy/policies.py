@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -160,11 +160,13 @@ _ADDED: Mapping[str, object] = {
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, str | int | float):  # most are
+        return value
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if hasattr(value, "__dataclass_fields__"):
-        plain = {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        plain = {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
         return {name: item for name, item in plain.items() if _ADDED.get(name, _ADDED) != item}
     return value
