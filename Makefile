@@ -286,7 +286,7 @@ endef
 # --------------------------------------------------------------------------------------------
 # Other Pythons that this machine can run; the main one is left out.
 
-test-others: $(DEV)/.installed  ## other Pythons: the conformance kit and installing; core, examples and surfaces on the newest
+test-others: $(DEV)/.installed  ## other Pythons: the conformance kit; core, examples, surfaces and installing on the newest
 	@set -eu; \
 	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	here=""; newest=""; \
@@ -300,8 +300,8 @@ test-others: $(DEV)/.installed  ## other Pythons: the conformance kit and instal
 		echo "Python $$version: $$some"; \
 		$(MAKE) --no-print-directory test-quick PYTHON="$$(sh .ci/find-python "$$version")" DEV="$(DEV)-$$version" \
 			TESTS="--hypothesis-profile=brief $$some $(TESTS)"; \
-		$(MAKE) --no-print-directory test-install DEV="$(DEV)-$$version" TESTS='-k "runs or extra"'; \
-	done
+	done; \
+	[ -z "$$newest" ] || $(MAKE) --no-print-directory test-install DEV="$(DEV)-$$newest" TESTS='-k "runs or extra"'
 
 # --------------------------------------------------------------------------------------------
 # Locks: one answer for every platform and every Python from 3.11 on, hashes, and no address.

@@ -33,6 +33,8 @@ FILES = {
 }
 LARGEST_PRODUCTS = 2 * 255 * 63
 """Of two bytes with two weights: what a kernel without VNNI adds up in 16 bits."""
+SEEN_CLOSELY = 5
+"""Of so many products one is computed with saturation too, which is slow."""
 
 
 @pytest.fixture(scope="module", params=FILES)
@@ -86,10 +88,12 @@ def saturating(inputs: NDArray[Any], weights: NDArray[Any], zero: int) -> NDArra
 
 def test_integer_products_are_exact_where_eight_bits_would_saturate(products: list[Any]) -> None:
     saturated = 0
-    for inputs, weights, product, zero in products:
+    for place, (inputs, weights, product, zero) in enumerate(products):
         # Integers below 2**53 are exact in double precision, whatever the order.
         exact = (inputs.astype(np.float64) - zero) @ weights.astype(np.float64)
         assert np.array_equal(product, exact)
+        if place % SEEN_CLOSELY:
+            continue
         rows = inputs[:2]
         assert np.array_equal(saturating(rows, weights, zero), exact[:2])
         # The same texts with weights of eight bits, as they were: here the comparison has something to find.
