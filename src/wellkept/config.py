@@ -429,7 +429,7 @@ def _read(file: Path) -> str | None:
         raise ConfigError("is not UTF-8", where=str(file), todo="Save it as UTF-8") from error
 
 
-@lru_cache(maxsize=4)  # a process that opens many stores reads the same file each time
+@lru_cache(maxsize=4)  # a process that opens many stores finds the same text each time
 def _toml(text: str, file: Path) -> Mapping[str, Any]:
     return parsed_toml(text, where=str(file), error=ConfigError)
 

@@ -139,12 +139,23 @@ CASES: list[tuple[str, str, DifferenceKind | None]] = [
     ("The player is muted until Friday", "The player cannot chat until Friday", None),
     ("The optical sorter stands in the plant", "The optical sorter stands in the hall of the plant", None),
     ("We use Postgres in the office by the river", "We use Postgres in the office after the river", None),
-    # An intention that a longer text mentions besides; and one that the other text may tell as fact.
+    # An intention that is mentioned in passing, and one that the other text may tell as fact.
     ("The inspector wants the meat gone. Freezer 2 is for ice and cream from now on", "Ice goes into freezer 2", None),
     ("Our dental plan pays half of every crown", "For a crown we get 50 % back", None),
-    ("Der Hof will Ruhe. Die Ziegen stehen jetzt im Stall am Bach", "Ziegen: am Bach untergebracht", None),
+    ("Der Hof möchte Ruhe. Die Ziegen stehen jetzt im Stall am Bach", "Ziegen: am Bach untergebracht", None),
     ("Rita wants a kayak", "Rita has a kayak", "time"),
     ("Rita wants to relocate to Lisbon", "Rita has moved to Lisbon", "time"),
+    ("Rita wants to move to Lisbon because of the weather", "Rita lives in Lisbon", "time"),
+    ("The client wants the logo in green on every page of the site", "The logo on the site is green", "time"),
+    ("The team might move the standup to ten so that Lisbon can join", "The standup is at ten", "time"),
+    ("We plan, if the budget allows it by June, to renovate the old mill", "The mill got renovated", "time"),
+    ("We plan to renovate the barn in spring", "The whole place has been renovated", "time"),
+    ("Anna möchte im Sommer nach Hamburg ziehen, weil ihre Schwester dort lebt", "Anna lebt in Hamburg", "time"),
+    ("Julie veut acheter une maison à Lyon avant la fin de l'année", "Julie a une maison à Lyon", "time"),
+    ("Pedro quiere comprar un coche cuando termine de pagar la casa", "Pedro tiene un coche", "time"),
+    ("Giulia vuole comprare una casa a Torino prima dell'estate", "Giulia ha una casa a Torino", "time"),
+    ("O João quer comprar uma casa em Braga este ano", "O João tem uma casa em Braga", "time"),
+    ("Аня хочет переехать в Казань, потому что там живёт сестра", "Аня живёт в Казани", "time"),
     ("", "Merge before running the tests.", None),
 ]
 

@@ -104,16 +104,15 @@ def _past_and_present(earlier: Course, later: Course) -> tuple[str, str] | None:
 def _intention_veto(pair: Pair, a: Course, b: Course) -> list[Difference]:
     """ "Kim wants to move" and "Kim has moved": only one text states an intention, and the other may tell it as fact.
 
-    That is so where most words are common, or where the other tells a deed, of the same verb or about the same words.
-    An intention that a longer text mentions besides forbids nothing.
+    It may where it has half of the words of either, or a finished verb of the intention. Only the sentences that state
+    the intention count: one that is mentioned in passing forbids nothing.
     """
     if bool(a.intended) == bool(b.intended) or not pair.a.keys & pair.b.keys:
         return []
     plan, fact = (a, b) if a.intended else (b, a)
-    shared = shared_words(a.keys, b.keys)
-    close = shared >= _SHARED * max(len(a.keys), len(b.keys))
-    told = fact.done and (shared >= _SHARED * min(len(a.keys), len(b.keys)) or share_a_verb(plan.words, _done(fact)))
-    return [_intention(a, b)] if close or told or not fact.words else []
+    shared, least = shared_words(plan.wished, fact.keys), min(len(plan.wished), len(fact.keys))
+    told = shared >= _SHARED * max(1, least) or share_a_verb(plan.wished, fact.finished)
+    return [_intention(a, b)] if told or not fact.words else []
 
 
 def _intention(a: Course, b: Course) -> Difference:

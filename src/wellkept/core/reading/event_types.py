@@ -62,6 +62,7 @@ class Course:
         planned_state: Whether one of those verbs is a state, such as "be" ("will be open").
         due: Verbs of an obligation, as written ("should deploy").
         intended: Words of intention ("wants").
+        wished: The stems of the other content words of their sentences, in scripts with spaces.
         done: A word that shows that something is done; empty without one.
         finished: Stems of the verbs of finished events; none for a mere state ("is hosted").
         running: Stems of the verbs in progress; in scripts without spaces the words that mark it.
@@ -81,6 +82,7 @@ class Course:
     planned_state: bool = False
     due: frozenset[str] = frozenset()
     intended: tuple[str, ...] = ()
+    wished: frozenset[str] = frozenset()
     done: str = ""
     finished: frozenset[str] = frozenset()
     running: frozenset[str] = frozenset()
