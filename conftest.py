@@ -42,7 +42,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
-        gc.set_threshold(50_000, 20, 50)  # by default a tenth of the time goes into looking for garbage
+        gc.set_threshold(20_000)  # by default a tenth of the time goes into looking for garbage
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
