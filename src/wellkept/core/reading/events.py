@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 from wellkept.core.lexicon import lexicon
@@ -19,6 +20,8 @@ __all__ = ("MOST_READ", "Course", "Limit", "Order", "courses")
 MOST_READ = 1000
 """Most characters of a text that is read; longer texts are compared sentence by sentence."""
 _SENTENCE_ENDS = re.compile(r"[.!?;:](?:\s|$)|[\n。！？；：…]|\s[-–—]\s")
+_STATEMENT_ENDS = re.compile(r"[.!?;](?:\s|$)|[\n…]")
+"""Unlike above, what stands behind a colon or a dash belongs to what stands before it ("Plan: we move in May")."""
 
 
 def courses(a: str, b: str) -> tuple[Course, Course]:
@@ -70,5 +73,9 @@ def _course(read: tuple[str, str]) -> Course:
     """The events of a text, read in the language with this code."""
     text, code = read
     language = lexicon().languages[code]
-    reader = SpacedReader(language) if language.grammar.spaced else UnspacedReader(language)
-    return reader.read([part for part in _SENTENCE_ENDS.split(prepared(text)) if part and part.strip()])
+    whole = prepared(text)
+    parts = [part for part in _SENTENCE_ENDS.split(whole) if part and part.strip()]
+    if not language.grammar.spaced:
+        return UnspacedReader(language).read(parts)
+    reader = SpacedReader(language)
+    return replace(reader.read(parts), wished=reader.wished(_STATEMENT_ENDS.split(whole)))

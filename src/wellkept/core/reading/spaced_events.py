@@ -57,7 +57,6 @@ class SpacedReader:
             planned_state=bool(planned_verbs & self.of.planned_states),
             due=frozenset(verb for sentence in sentences for _, verb in self._marked(sentence, self.of.due)),
             intended=tuple(sorted(words & self.of.intended)),
-            wished=self._wished(sentences),
             done=next((done for sentence in sentences if (done := self._done(sentence))), ""),
             finished=self._stems(verb for sentence in sentences for verb in self._finished(sentence)),
             running=self._stems(verb for sentence in sentences for verb in self._running(sentence)),
@@ -71,13 +70,14 @@ class SpacedReader:
             keys=self._keys(every),
         )
 
+    def wished(self, statements: Iterable[str]) -> frozenset[str]:
+        """The content words of the statements that hold a word of intention, without these words."""
+        told = (words_of(statement, clitics_follow=self.language.grammar.clitics_follow) for statement in statements)
+        wishes = [words for words in told if not self.of.intended.isdisjoint(words)]
+        return self._keys(word for words in wishes for word in words if word not in self.of.intended)
+
     def _keys(self, words: Iterable[str]) -> frozenset[str]:
         return self._stems(word for word in words if word not in self.silent and word != ",")
-
-    def _wished(self, sentences: Iterable[Sequence[str]]) -> frozenset[str]:
-        """The content words of the sentences that state an intention, without the words of intention."""
-        wishes = (sentence for sentence in sentences if not self.of.intended.isdisjoint(sentence))
-        return self._keys(word for wish in wishes for word in wish if word not in self.of.intended)
 
     def _stems(self, words: Iterable[str]) -> frozenset[str]:
         return frozenset(stems(words, self.language))
