@@ -143,6 +143,7 @@ CASES: list[tuple[str, str, DifferenceKind | None]] = [
     ("The inspector wants the meat gone. Freezer 2 is for ice and cream from now on", "Ice goes into freezer 2", None),
     ("Our dental plan pays half of every crown", "For a crown we get 50 % back", None),
     ("Der Hof möchte Ruhe. Die Ziegen stehen jetzt im Stall am Bach", "Ziegen: am Bach untergebracht", None),
+    ("The inspector wants the meat gone - freezer 2 is for ice from now on", "Ice goes into freezer 2", None),
     ("Rita wants a kayak", "Rita has a kayak", "time"),
     ("Rita wants to relocate to Lisbon", "Rita has moved to Lisbon", "time"),
     ("Rita wants to move to Lisbon because of the weather", "Rita lives in Lisbon", "time"),

@@ -21,7 +21,7 @@ MOST_READ = 1000
 """Most characters of a text that is read; longer texts are compared sentence by sentence."""
 _SENTENCE_ENDS = re.compile(r"[.!?;:](?:\s|$)|[\n。！？；：…]|\s[-–—]\s")
 _STATEMENT_ENDS = re.compile(r"[.!?;](?:\s|$)|[\n…]")
-"""Unlike above, what stands behind a colon or a dash belongs to what stands before it ("Plan: we move in May")."""
+"""Unlike above, a colon or a dash ends no statement: what stands before it may be a label ("Plan: we move in May")."""
 
 
 def courses(a: str, b: str) -> tuple[Course, Course]:

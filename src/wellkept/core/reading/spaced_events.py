@@ -14,6 +14,9 @@ from wellkept.core.reading.stems import stems
 _WORD = re.compile(r"[^\W_]+(?:[-.:'][^\W_]+)*|,")
 _NEAR = 4
 """Number of words in which a verb or a point in time belongs to the word before them."""
+_LABEL = 2
+"""Most content words of a label beside the word of intention: "Plan for this year: …"."""
+_LABEL_ENDS = re.compile(r":(?:\s|$)|\s[-–—]\s")
 _LATER = ("before", "until", "latest")
 """Links after which the later event follows."""
 
@@ -71,10 +74,16 @@ class SpacedReader:
         )
 
     def wished(self, statements: Iterable[str]) -> frozenset[str]:
-        """The content words of the statements that hold a word of intention, without these words."""
-        told = (words_of(statement, clitics_follow=self.language.grammar.clitics_follow) for statement in statements)
-        wishes = [words for words in told if not self.of.intended.isdisjoint(words)]
-        return self._keys(word for words in wishes for word in words if word not in self.of.intended)
+        """The content words beside words of intention: of their clause, and of what a label such as "Plan:" names."""
+        follow = self.language.grammar.clitics_follow
+        found: frozenset[str] = frozenset()
+        for statement in statements:
+            clauses = [words_of(clause, clitics_follow=follow) for clause in _LABEL_ENDS.split(statement)]
+            for clause, behind in pairwise([*clauses, []]):
+                if not self.of.intended.isdisjoint(clause):
+                    own = self._keys(word for word in clause if word not in self.of.intended)
+                    found |= own | self._keys(behind) if len(own) <= _LABEL else own
+        return found
 
     def _keys(self, words: Iterable[str]) -> frozenset[str]:
         return self._stems(word for word in words if word not in self.silent and word != ",")
