@@ -152,6 +152,7 @@ CASES: list[tuple[str, str, DifferenceKind | None]] = [
     ("We plan, if the budget allows it by June, to renovate the old mill", "The mill got renovated", "time"),
     ("Plan for this year: a move to Lisbon in May", "I live in Lisbon now", "time"),
     ("Plan - the office moves to the second floor", "The office is on the second floor", "time"),
+    ("Plan:\n- the office moves to the second floor", "The office is on the second floor", "time"),
     ("We plan to renovate the barn in spring", "The whole place has been renovated", "time"),
     ("Anna möchte im Sommer nach Hamburg ziehen, weil ihre Schwester dort lebt", "Anna lebt in Hamburg", "time"),
     ("Julie veut acheter une maison à Lyon avant la fin de l'année", "Julie a une maison à Lyon", "time"),

@@ -20,7 +20,7 @@ __all__ = ("MOST_READ", "Course", "Limit", "Order", "courses")
 MOST_READ = 1000
 """Most characters of a text that is read; longer texts are compared sentence by sentence."""
 _SENTENCE_ENDS = re.compile(r"[.!?;:](?:\s|$)|[\n。！？；：…]|\s[-–—]\s")
-_STATEMENT_ENDS = re.compile(r"[.!?;](?:\s|$)|[\n…]")
+_STATEMENT_ENDS = re.compile(r"[.!?;](?:\s|$)|(?<!:)\n|…")
 """Unlike above, a colon or a dash ends no statement: what stands before it may be a label ("Plan: we move in May")."""
 
 
