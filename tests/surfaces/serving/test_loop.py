@@ -176,6 +176,7 @@ def store() -> Iterator[MemoryStore]:
             opened.remember(f"{number} {'many words here ' * 5_000}", kind="signal")
         opened.remember_many([{"content": f"{number} of {MANY}", "kind": "signal"} for number in range(MANY)])
         thresholds = gc.get_threshold()
+        gc.set_threshold(200_000)  # as the command line does while it loads
         collect_seldom()  # as a server does at its start
         yield opened
         gc.unfreeze()
@@ -189,6 +190,10 @@ def test_no_request_holds_the_loop_up(store: MemoryStore) -> None:
 
     slow = {name: f"{times:.1f} references" for name, times in asyncio.run(measured()).items() if times > MOST}
     assert slow == {}
+
+
+def test_a_server_looks_for_young_garbage_in_small_steps_whatever_loaded_it(store: MemoryStore) -> None:
+    assert gc.get_threshold() == (700, 10, 1_000)
 
 
 def test_making_the_openapi_document_does_not_hold_the_loop_up(store: MemoryStore) -> None:

@@ -24,8 +24,11 @@ import uvicorn
 from wellkept.server.serving.connections import Connection, Patience, Waiting
 
 _MOST_HEADERS = 64 * 1024
-_FULL_COLLECTION = 1_000
-"""Collections of the middle generation per full collection; Python's default is 10."""
+_COLLECTIONS = 700, 10, 1_000
+"""New objects per collection of the youngest generation, and collections of each generation per one of the next.
+
+The first two are Python's own, which the command line raises while it loads; by default the last is 10.
+"""
 _FILES = 8_192
 """Maximum number of open connections and store files of the process, if the system allows it."""
 
@@ -118,12 +121,12 @@ class Process(uvicorn.Server):
 def collect_seldom() -> None:
     """Exclude objects loaded so far from garbage collection, and make full collections rare.
 
-    A full collection visits every live object and blocks the event loop meanwhile. Comparing a long text creates
-    hundreds of thousands of objects, all of which are freed without a collection.
+    A collection visits every object of its generation and blocks the event loop meanwhile. Comparing a long text
+    creates hundreds of thousands of objects, all of which are freed without a collection.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION)
+    gc.set_threshold(*_COLLECTIONS)
 
 
 def _allow_files(most: int) -> None:
