@@ -15,7 +15,7 @@ from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Act, Head
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.text.letter_groups import BUCKETS, LetterWeights, letters_of
 from wellkept.policy import DEFAULT_KINDS, Policy
-from wellkept.types import Candidate, ConflictChange, Memory, MemoryChange, NewMemory, Opinion
+from wellkept.types import Candidate, ConflictChange, LinkChange, Memory, MemoryChange, NewMemory, Opinion
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SAID = "Each month begins with paying the landlord."
@@ -191,6 +191,41 @@ def test_a_deed_that_is_known_already_is_a_wording_of_it_whatever_was_planned():
     for rows in ((plan, deed), (deed, plan)):
         decision = decided(*((row, SURELY_SAME) for row in rows), said={"content": DEED})
         assert (decision.outcome, decision.memory.id) == ("restated", "deed")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "marked"),
+    [
+        ("I like tea better than coffee.", "Coffee is what I like more than tea.", True),
+        ("Send invoices to Ana, not to Bo.", "Invoices go to Bo and no longer to Ana.", True),
+        ("We prefer oat milk to soy milk.", "We like soy milk better than oat milk.", True),
+        ("Wir nehmen lieber Tee als Kaffee.", "Kaffee nehmen wir lieber als Tee.", True),
+        ("我们喜欢茶胜过咖啡。", "比起茶，我们更喜欢咖啡。", True),
+        ("珈琲より紅茶が好きだ。", "紅茶より珈琲のほうが好きです。", True),
+        # Things or events that changed places come first in recall, but mark nothing.
+        ("Backups go to Hetzner and logs go to AWS.", "AWS gets the backups, Hetzner the logs.", False),
+        ("Run the tests before merging.", "Merge before running the tests.", False),
+    ],
+)
+def test_what_changed_places_is_never_a_wording_and_another_choice_outdates_the_first(old, new, marked):
+    row = memory(content=old, kind="note")
+    decision = decided((row, SURELY_SAME), said={"content": new})
+    assert decision.outcome == "created"
+    assert [item.a for item in decision.conflicts if item.kind == "outdated"] == (["old"] if marked else [])
+    links = [effect.after for effect in decision.effects if isinstance(effect, LinkChange) and effect.after]
+    assert [link.dst for link in links if link.rel == "may_update"] == ([] if marked else ["old"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I like tea better than coffee.", "Coffee is what I like less than tea."),
+        ("We go for oat milk rather than soy milk.", "Oat milk rather than soy milk is our choice."),
+        ("Backups go to Hetzner and logs go to AWS.", "AWS gets the logs, Hetzner the backups."),
+    ],
+)
+def test_the_same_choice_and_the_same_partners_are_a_wording(old, new):
+    assert decided((memory(content=old), SURELY_SAME), said={"content": new}).outcome == "restated"
 
 
 def test_a_text_that_resembles_a_wording_stands_behind_the_head_of_that_wording():

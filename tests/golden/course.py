@@ -1,4 +1,4 @@
-"""Texts of nearly the same words: another order, side of a time, plan for a deed, place of "only", and true repeats.
+"""Texts of nearly the same words: another order, time, plan, place of "only", choice or partner, and true repeats.
 
 `course.toml` holds rows and frames; each row in each frame is a pair of texts.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FILE = Path(__file__).with_name("course.toml")
-SORTS = ("order", "bounds", "plans", "limits")
+SORTS = ("order", "bounds", "plans", "limits", "choices", "partners")
 GROUPS = {"en": ("en",), "western": ("de", "fr", "es", "pt", "it"), "ru": ("ru",), "cjk": ("zh", "ja")}
 
 

@@ -4,9 +4,9 @@ A *veto* forbids to call two texts the same: numbers, names, negations or condit
 (`decisive`) needs more: the statements are aligned, and exactly one exclusive thing in them was replaced or negated, so
 both cannot hold. Everything else is left to the models.
 
-Each sort of difference has its file, and this one asks them in turn: `negation`, `roles_and_order`, `values`,
-`conditions`, `tense_and_modality`, `names`, `antonyms`, `replacements` (other words), `details` (added words).
-They share `alignment`, `function_words` and `statement_parts`.
+Each sort of difference has its file, and this one asks them in turn: `negation`, `roles_and_order`, `crossed_pairs`,
+`choices`, `values`, `conditions`, `tense_and_modality`, `names`, `antonyms`, `replacements` (other words), `details`
+(added words). They share `alignment`, `function_words` and `statement_parts`.
 
 The rules read the two texts in one fixed order and mirror their findings, so that swapped texts give the mirrored
 result. Only `detail` has a direction: what the new text adds.
@@ -19,7 +19,9 @@ from dataclasses import replace
 
 from wellkept.core.differences.alignment import SPAN, Frame, Pair, align, mirrored, span
 from wellkept.core.differences.antonyms import antonym_veto, opposed
+from wellkept.core.differences.choices import exchanged_choice
 from wellkept.core.differences.conditions import changes_condition, condition_order_veto, condition_veto
+from wellkept.core.differences.crossed_pairs import crossed_pairs
 from wellkept.core.differences.details import detail
 from wellkept.core.differences.names import name_veto, several_names_replaced
 from wellkept.core.differences.negation import answer_alike, denial, denied, denied_slot, negation_veto
@@ -110,6 +112,16 @@ def excludes(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool:
     return any(difference.decisive for difference in _conflicts(_aligned(old, new, opposites)))
 
 
+def chosen_otherwise(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool:
+    """Whether each of two texts chooses what the other passes over.
+
+    Example:
+        >>> chosen_otherwise("We chose tea over coffee", "Coffee rather than tea is our choice")
+        True
+    """
+    return bool(exchanged_choice(_aligned(old, new, opposites)))
+
+
 def _aligned(old: str, new: str, opposites: Opposites) -> Pair:
     """The two texts in their fixed order, aligned."""
     first, second = (features(text, opposites) for text in sorted((old, new)))
@@ -161,7 +173,7 @@ def _vetoes(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
     if not {"name", "time"} & {*known, *(item.kind for item in found)}:
         # In addition to soft differences, because the model may overrule those.
         found += role_veto(pair) or _event_vetoes(pair) or one_verb_veto(pair)
-    found += condition_veto(pair)
+    found += (crossed_pairs(pair) or exchanged_choice(pair)) + condition_veto(pair)
     if "antonym" not in known:
         found += antonym_veto(pair)
     if "negation" not in known:

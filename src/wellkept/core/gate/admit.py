@@ -71,7 +71,7 @@ def _placed(new: NewMemory, acts: ProbableActs, evidence: Evidence, moment: Mome
     repeat = None if reverted else _sure_repeat(new, judged, grown, replaced, evidence, moment)
     if repeat is not None:
         return repeat
-    outdated, carried_out, possible = acts.outdated(), acts.carried_out(), acts.possibly_outdated()
+    outdated, turned, possible = acts.outdated(), acts.turned_round(), acts.possibly_outdated()
     reported = _reported([*judged, *elsewhere], policy, evidence)
     against = [found for found in contradicted_parts(grown) if _is_reported(found, policy, evidence)]
     against = [found for found in against if found.memory.id not in {other.memory.id for other in reported}]
@@ -90,7 +90,7 @@ def _placed(new: NewMemory, acts: ProbableActs, evidence: Evidence, moment: Mome
         again = _told_again_elsewhere(new, acts, outdated, evidence, moment)
         if again is not None and again.judged.memory.id not in {found.memory.id for found in conflicting}:
             return restated(new, again.judged, judged, again.probability, evidence, moment, possible)
-    updates = [found for found in (outdated, carried_out) if found is not None]
+    updates = [found for found in (outdated, turned) if found is not None]
     if not conflicting and not replaced and not reverted and (policy.repeats == "drop" or not updates):
         for found in _extended(judged, grown):
             if allowed(found, policy, evidence) == "evolve":

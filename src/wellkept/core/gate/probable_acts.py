@@ -6,11 +6,11 @@ memory that is current: a text that resembles a wording restates the head of tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from wellkept.core.differences.find import differences
+from wellkept.core.differences.find import chosen_otherwise, differences
 from wellkept.core.differences.tense_and_modality import told_as_done
 from wellkept.core.judging.compare import SOFT, compare, is_changed
 from wellkept.core.judging.evidence import (
@@ -25,7 +25,8 @@ from wellkept.core.judging.evidence import (
 from wellkept.core.judging.list_head import Act, Head, Read, chances_of
 from wellkept.core.judging.what_to_ask import texts_to_read
 from wellkept.core.reading.chat_turns import is_turn
-from wellkept.types import Candidate, Chance, DifferenceKind, Memory, NewMemory
+from wellkept.policy.antonyms import Opposites
+from wellkept.types import Candidate, Chance, Difference, DifferenceKind, Memory, NewMemory
 
 MAY_RESTATE_AT = 0.5
 """Least probability of a restatement at which recall shows only one of the two texts."""
@@ -35,10 +36,12 @@ May: TypeAlias = Callable[[NewMemory, Memory, Memory, Moment], bool]
 """Whether an act may concern a memory: the new text, the row that was read, and the memory that it stands for."""
 _TURNING: frozenset[DifferenceKind] = frozenset(("antonym", "order", "scope", "time"))
 """Differences that turn a statement round in the same words, which a model hardly sees: before or after, only, a plan
-or a deed. They are no contradiction, but forbid a fold; a deed outdates its plan (`carried_out`)."""
+or a deed. They are no contradiction, but forbid a fold; some outdate the memory (`turned_round`)."""
 
 _BESIDE_A_TENSE: frozenset[DifferenceKind] = SOFT - {"negation"}
 """Differences that a plan and its deed may show beside their tense."""
+_BESIDE_AN_ORDER: frozenset[DifferenceKind] = SOFT | {"order", "name"}
+"""Differences that things or events in other places may show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,9 @@ class ProbableActs:
         """The memory that the text probably replaces; None when no candidate is probable enough."""
         return self._probable("mark", may_outdate) if self._marks else None
 
-    def carried_out(self) -> Probable | None:
-        """The memory whose plan the text tells as done, where the two would be one statement if their tense agreed."""
-        return self._probable("fold", _may_carry_out) if self._marks else None
+    def turned_round(self) -> Probable | None:
+        """The memory that the text would restate, but it tells a plan as done or chooses what was passed over."""
+        return self._probable("fold", _may_turn_round) if self._marks else None
 
     def possibly_outdated(self) -> tuple[Memory, ...]:
         """The memories that the text may replace, too improbable for a mark: recall puts the text before them.
@@ -113,8 +116,11 @@ class ProbableActs:
         """
         if not self._marks or is_turn(self._new.content):
             return ()
-        found = self._chances("mark", may_outdate)
-        return tuple({memory.id: memory for memory, chance in found if chance >= MAY_UPDATE_AT}.values())
+        found = {memory.id: memory for memory, chance in self._chances("mark", may_outdate) if chance >= MAY_UPDATE_AT}
+        reordered = self._probable("fold", _may_reorder)
+        if reordered is not None:
+            found.setdefault(reordered.judged.memory.id, reordered.judged.memory)
+        return tuple(found.values())
 
     def chances(self) -> tuple[Chance, ...]:
         """What the heads over the list think of each current memory that was read, the most probable first.
@@ -190,19 +196,37 @@ def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool
     return may_restate(new, row, head, moment)
 
 
-def _may_carry_out(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
-    """Whether the text may tell as done what a memory plans: only the tense forbids that it restates the memory."""
+def _may_turn_round(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
+    """Whether only a tense or a choice forbids that the text restates a memory, so that it rather outdates it."""
     opposites = moment.policy.opposites
     found = differences(row.content, new.content, opposites)
-    tense = told_as_done(row.content, new.content) if any(item.kind == "time" for item in found) else None
-    if tense is None:
-        return False
-    rest = [item for item in found if item.old not in tense.old or item.new not in tense.new]
-    if tense not in found or any(item.kind not in _BESIDE_A_TENSE for item in rest):
-        return False
-    if is_changed(new.content, row.content, rest, opposites):
+    chosen = _is_reordered(found) and chosen_otherwise(row.content, new.content, opposites)
+    if not chosen and not _is_carried_out(row, new, found, opposites):
         return False
     return may_restate(new, row, head, moment) and may_outdate(new, row, head, moment)
+
+
+def _may_reorder(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
+    """Whether only what changed places, be it things or events, forbids that the text restates a memory."""
+    found = differences(row.content, new.content, moment.policy.opposites)
+    return _is_reordered(found) and may_restate(new, row, head, moment) and may_outdate(new, row, head, moment)
+
+
+def _is_reordered(found: Sequence[Difference]) -> bool:
+    """Whether things or events changed places, and no more differs than paraphrases show."""
+    kinds = {item.kind for item in found}
+    return "order" in kinds and kinds <= _BESIDE_AN_ORDER
+
+
+def _is_carried_out(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> bool:
+    """Whether the text tells as done what a memory plans, and no more differs than paraphrases show."""
+    tense = told_as_done(row.content, new.content) if any(item.kind == "time" for item in found) else None
+    if tense is None or tense not in found:
+        return False
+    rest = [item for item in found if item.old not in tense.old or item.new not in tense.new]
+    if any(item.kind not in _BESIDE_A_TENSE for item in rest):
+        return False
+    return not is_changed(new.content, row.content, rest, opposites)
 
 
 def _read(evidence: Evidence) -> Iterator[tuple[Candidate, Memory]]:

@@ -270,6 +270,9 @@ class Language:
             `clock_heads_at` need a preposition before them, those of `clock_tails` before the hour.
         labels, versions: Words before a number that names something.
         but: Words that open a new clause; `joining`: words between two who do something together.
+        passing_over: Phrases before a thing that is not the one chosen ("rather than"); `*` stands for some words
+            between ("prefer * to") or, in front, for the thing itself, `/` between words that may stand in one place.
+            `lesser`: words that turn a comparison round.
         suffixes, irregular, spelled: Endings that a stem loses, irregular forms with their stem, letters that are
             written in another way.
         kept_suffixes: Endings that stay behind some letters: "s" behind "s" ("class").
@@ -371,6 +374,8 @@ class Language:
     versions: Words = frozenset()
     but: Words = frozenset()
     joining: Words = frozenset()
+    passing_over: Listed = ()
+    lesser: Words = frozenset()
     suffixes: Endings = ()
     irregular: Names = field(default_factory=dict)
     spelled: Names = field(default_factory=dict)

@@ -79,3 +79,15 @@ class Features:
     names: tuple[Token, ...]
     text: str = ""
     meant: tuple[Value, ...] = ()
+
+    def located(self) -> tuple[tuple[int, Token], ...]:
+        """Each token with its position in the text, in order; tokens that are written otherwise there are left out."""
+        found = []
+        end = 0
+        for clause in self.clauses:
+            for token in clause.tokens:
+                at = self.text.find(token.text, end)
+                if at >= 0:
+                    found.append((at, token))
+                    end = at + len(token.text)
+        return tuple(found)

@@ -1,0 +1,128 @@
+"""Which of two things is chosen, and which is passed over.
+
+"I like tea better than coffee" and "Coffee is what I like more than tea" have the same words, which no model tells from
+a paraphrase. The word lists of a language say beside which words the thing that is passed over stands ("rather than").
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from wellkept.core.differences.alignment import Pair, span
+from wellkept.core.lexicon import in_all_languages, lexicon
+from wellkept.core.reading.events import MOST_READ
+from wellkept.core.reading.tokens import Features, Token
+from wellkept.types import Difference
+
+_MOST_BETWEEN = 6
+"""Words between the parts of a phrase ("prefer … to")."""
+_MOST_CONTENT = 2
+"""Content words of a thing."""
+_MOST_CHARACTERS = 6
+"""Length of a thing in scripts without spaces."""
+_BETWEEN = rf"[^\s,;.!?]+(?:\s+[^\s,;.!?]+){{0,{_MOST_BETWEEN - 1}}}?"
+_ENDS = re.compile(r"[^\w\s'’&-]|\s[-–—→]\s")
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """A thing that is passed over.
+
+    Attributes:
+        words: Its words, as written.
+        keys: Its content words, as alignment compares them.
+    """
+
+    words: str
+    keys: frozenset[str]
+
+
+def exchanged_choice(pair: Pair) -> list[Difference]:
+    """Two things of which one text chooses the first, and the other text the second.
+
+    Where only one text says "less" or "worse", the choice is the same from the other side.
+    """
+    if max(len(pair.a.text), len(pair.b.text)) > MOST_READ:
+        return []
+    ours, theirs = _passed_over(pair.a), _passed_over(pair.b)
+    if not ours or not theirs or _is_lesser(pair.a) != _is_lesser(pair.b):
+        return []
+    never_a = frozenset[str]().union(*(one.keys for one in ours))
+    never_b = frozenset[str]().union(*(one.keys for one in theirs))
+    for first in ours:
+        for second in theirs:
+            # "Oat milk" and "soy milk" share a word that distinguishes nothing.
+            ones, others = first.keys - second.keys, second.keys - first.keys
+            if ones & pair.b.keys - never_b and others & pair.a.keys - never_a:
+                return [Difference("order", first.words, second.words)]
+    return []
+
+
+def _is_lesser(own: Features) -> bool:
+    lesser = in_all_languages("lesser")
+    return sum(token.lower in lesser for clause in own.clauses for token in clause.tokens) % 2 == 1
+
+
+def _passed_over(own: Features) -> tuple[_Passed, ...]:
+    """The things that a text passes over."""
+    before, behind = _phrases(spaced=own.language.grammar.spaced)
+    found = [_first_thing(own, hit.end()) for hit in (before.finditer(own.text) if before else ())]
+    found += [_last_thing(own, hit.start()) for hit in (behind.finditer(own.text) if behind else ())]
+    return tuple(one for one in found if one.keys)
+
+
+def _first_thing(own: Features, start: int) -> _Passed:
+    """The thing from a position on: the first content words that stand together."""
+    ends = _ENDS.search(own.text, start)
+    end = ends.start() if ends else len(own.text)
+    most = _MOST_CONTENT if own.language.grammar.spaced else _MOST_CHARACTERS
+    content: list[Token] = []
+    for at, token in own.located():
+        if start <= at < end and len(content) < most:
+            if content and not token.content:
+                break
+            content += [token] if token.content else []
+    return _passed(own, content)
+
+
+def _last_thing(own: Features, end: int) -> _Passed:
+    """The thing up to a position, in a script without spaces."""
+    start = max([0, *(hit.end() for hit in _ENDS.finditer(own.text, 0, end))])
+    content = [token for at, token in own.located() if start <= at < end and token.content]
+    return _passed(own, content[-_MOST_CHARACTERS:])
+
+
+def _passed(own: Features, content: list[Token]) -> _Passed:
+    words = span(content) if own.language.grammar.spaced else "".join(token.text for token in content)
+    return _Passed(words, frozenset(token.key for token in content))
+
+
+@lru_cache(maxsize=2)
+def _phrases(*, spaced: bool) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
+    """What finds the phrases before and behind a thing that is passed over, in languages with or without spaces.
+
+    A short text may belong to several languages, so those of all count.
+    """
+    languages = [language for language in lexicon().languages.values() if language.grammar.spaced is spaced]
+    listed = sorted({phrase for language in languages for phrase in language.passing_over}, key=_longest_first)
+    behind = [phrase.removeprefix("*") for phrase in listed if phrase.startswith("*")]
+    before = [phrase for phrase in listed if not phrase.startswith("*")]
+    return _any_of(before, spaced=spaced), _any_of(behind, spaced=spaced)
+
+
+def _longest_first(phrase: str) -> tuple[int, str]:
+    return -len(phrase), phrase
+
+
+def _any_of(phrases: list[str], *, spaced: bool) -> re.Pattern[str] | None:
+    if not phrases:
+        return None
+    edges = (r"(?<!\w)", r"(?!\w)") if spaced else ("", "")
+    return re.compile(edges[0] + f"(?:{'|'.join(map(_source, phrases))})" + edges[1], re.IGNORECASE)
+
+
+def _source(phrase: str) -> str:
+    words = [f"(?:{'|'.join(map(re.escape, word.split('/')))})" for word in phrase.split()]
+    return r"\s+".join(_BETWEEN if word == r"(?:\*)" else word for word in words)
