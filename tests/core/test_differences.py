@@ -131,7 +131,7 @@ VETOES = [
     ("数据库在北京", "数据库在上海", "value"),
     ("Show me brain status", "Show me heart status", "value"),  # E-3.1
     ("Der Server steht in Berlin", "Der Server steht in Hamburg", "value"),
-    ("All tests are green", "Some tests are green", "value"),
+    ("All tests are green", "Some tests are green", "antonym"),
     ("We saw it today", "We saw it yesterday", "date"),
     ("Wash it at 60 °C", "Wash it at 60 °F", "unit"),
     ("他是第三名", "他是第四名", "number"),

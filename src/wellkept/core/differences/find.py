@@ -40,10 +40,11 @@ from wellkept.core.differences.tense_and_modality import (
     scope_veto,
     tense_veto,
 )
-from wellkept.core.differences.values import changed_lengths, value_veto
+from wellkept.core.differences.values import another_number, changed_lengths, value_veto
 from wellkept.core.reading.events import courses
 from wellkept.core.reading.features import features
 from wellkept.core.reading.tokens import Clause
+from wellkept.core.reading.values import ValueKind
 from wellkept.core.text.forms import canonical, excerpt
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
@@ -120,6 +121,18 @@ def chosen_otherwise(old: str, new: str, opposites: Opposites = NO_OPPOSITES) ->
         True
     """
     return bool(exchanged_choice(_aligned(old, new, opposites)))
+
+
+def counted_otherwise(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> ValueKind | None:
+    """Which sort of number differs where two texts count the same with one number each; None if none does.
+
+    Example:
+        >>> counted_otherwise("Cleaning costs 95.", "For cleaning we pay 105 now.")
+        'number'
+        >>> counted_otherwise("1 kg", "1000 g") is None
+        True
+    """
+    return another_number(_aligned(old, new, opposites))
 
 
 def _aligned(old: str, new: str, opposites: Opposites) -> Pair:

@@ -205,11 +205,18 @@ def order_veto(a: Course, b: Course) -> list[Difference]:
 
 
 def is_crossed(ours: Order, theirs: Order) -> bool:
-    """Whether the earlier event of one order is the later event of the other, and the reverse."""
+    """Whether the earlier event of one order is the later event of the other, and the reverse.
+
+    Events that stand behind the links decide where they are equal, since the others may be told in other words: "moved
+    here before the war", "came to live here after the war".
+    """
+    straight = _straight(ours, theirs)
+    if not straight and ours.words != theirs.words and (ours.later == theirs.earlier or ours.earlier == theirs.later):
+        return True
     both = shared_words(ours.earlier, theirs.later) and shared_words(ours.later, theirs.earlier)
     crossed = _crossed(ours, theirs)
     enough = crossed >= _SHARED * min(ours.weight, theirs.weight)
-    return bool(both) and enough and crossed > _straight(ours, theirs)
+    return bool(both) and enough and crossed > straight
 
 
 def agreed_links(pair: Pair) -> frozenset[str]:

@@ -35,6 +35,8 @@ _GROUPS: tuple[tuple[DifferenceKind, tuple[ValueKind, ...]], ...] = (
     ("time", ("time",)),
 )
 """Kinds of values that are compared with each other, by the kind of the difference."""
+_SMALL = 2
+"""Up to this a bare number is often no count."""
 _DAYS = 40
 """Most dates of a text that are compared with a day that may be one of them."""
 _READ = 200
@@ -61,6 +63,38 @@ def value_veto(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
         if kind not in known and not (kind == "number" and known & {"unit", "sign", "version"}):
             found.append(Difference(kind, span(left[:4]), span(right[:4])))
     return found
+
+
+def another_number(pair: Pair) -> ValueKind | None:
+    """Which sort of number differs: the only one of each text, which counts the same; None if there is no such.
+
+    Each text has one number or one ordinal, in one unit, and no other word behind it. A hundred or a thousand times as
+    much may be the same in another unit. Small bare numbers may count different things ("twice", "one wheel").
+    """
+    ours, theirs = _only_number(pair.a), _only_number(pair.b)
+    if ours is None or theirs is None:
+        return None
+    (a, counted_a), (b, counted_b) = ours, theirs
+    if a.kind != b.kind or a.dimension != b.dimension or a.amount == b.amount:
+        return None
+    if not a.dimension and counted_a and counted_b and counted_a != counted_b:
+        return None
+    if a.kind == "ordinal":
+        return "ordinal" if counted_a and counted_b else None
+    least, most = sorted((abs(a.amount), abs(b.amount)))
+    counts = bool(a.dimension) or least > _SMALL
+    return "number" if counts and most not in (least * 100, least * 1000) else None
+
+
+def _only_number(own: Features) -> tuple[Value, str] | None:
+    """The number of a text that has no other, and the content word behind it; "" if there is none."""
+    tokens = [token for clause in own.clauses for token in clause.tokens]
+    found = [at for at, token in enumerate(tokens) if token.value and token.value.kind in ("number", "ordinal")]
+    value = tokens[found[0]].value if len(found) == 1 else None
+    if value is None:
+        return None
+    behind = tokens[found[0] + 1 : found[0] + 2]
+    return value, "".join(token.key for token in behind if token.content)
 
 
 def _is_among(value: Value, group: Sequence[ValueKind]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from wellkept.core.differences.find import chosen_otherwise, differences
+from wellkept.core.differences.find import chosen_otherwise, counted_otherwise, differences
 from wellkept.core.differences.tense_and_modality import told_as_done
 from wellkept.core.judging.compare import SOFT, compare, is_changed
 from wellkept.core.judging.evidence import (
@@ -25,6 +25,7 @@ from wellkept.core.judging.evidence import (
 from wellkept.core.judging.list_head import Act, Head, Read, chances_of
 from wellkept.core.judging.what_to_ask import texts_to_read
 from wellkept.core.reading.chat_turns import is_turn
+from wellkept.core.reading.values import ValueKind
 from wellkept.policy.antonyms import Opposites
 from wellkept.types import Candidate, Chance, Difference, DifferenceKind, Memory, NewMemory
 
@@ -40,8 +41,6 @@ or a deed. They are no contradiction, but forbid a fold; some outdate the memory
 
 _BESIDE_A_TENSE: frozenset[DifferenceKind] = SOFT - {"negation"}
 """Differences that a plan and its deed may show beside their tense."""
-_BESIDE_AN_ORDER: frozenset[DifferenceKind] = SOFT | {"order", "name"}
-"""Differences that things or events in other places may show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ class ProbableActs:
         return self._probable("mark", may_outdate) if self._marks else None
 
     def turned_round(self) -> Probable | None:
-        """The memory that the text would restate, but it tells a plan as done or chooses what was passed over."""
+        """The memory that the text would restate, but it tells a plan as done, chooses or counts otherwise."""
         return self._probable("fold", _may_turn_round) if self._marks else None
 
     def possibly_outdated(self) -> tuple[Memory, ...]:
@@ -193,17 +192,26 @@ def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool
     found = differences(row.content, new.content, opposites)
     if any(item.kind in _TURNING for item in found) or is_changed(new.content, row.content, found, opposites):
         return False
-    return may_restate(new, row, head, moment)
+    return _recounted(row, new, found, opposites) is None and may_restate(new, row, head, moment)
 
 
 def _may_turn_round(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
-    """Whether only a tense or a choice forbids that the text restates a memory, so that it rather outdates it."""
+    """Whether only a tense, a choice or a number forbids that the text restates a memory, which it then outdates."""
     opposites = moment.policy.opposites
     found = differences(row.content, new.content, opposites)
-    chosen = _is_reordered(found) and chosen_otherwise(row.content, new.content, opposites)
-    if not chosen and not _is_carried_out(row, new, found, opposites):
+    if not any(told(row, new, found, opposites) for told in (_is_chosen_otherwise, _is_recounted, _is_carried_out)):
         return False
     return may_restate(new, row, head, moment) and may_outdate(new, row, head, moment)
+
+
+def _is_chosen_otherwise(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> bool:
+    """Whether the text chooses what the memory passes over."""
+    return _is_reordered(found) and chosen_otherwise(row.content, new.content, opposites)
+
+
+def _is_recounted(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> bool:
+    """Whether the text has another amount of the same."""
+    return _shows_only(found, "number") and _recounted(row, new, found, opposites) == "number"
 
 
 def _may_reorder(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
@@ -214,8 +222,20 @@ def _may_reorder(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> b
 
 def _is_reordered(found: Sequence[Difference]) -> bool:
     """Whether things or events changed places, and no more differs than paraphrases show."""
+    return _shows_only(found, "order", "name")
+
+
+def _shows_only(found: Sequence[Difference], kind: DifferenceKind, *others: DifferenceKind) -> bool:
+    """Whether a kind of difference is there, and besides only what paraphrases show, or other kinds."""
     kinds = {item.kind for item in found}
-    return "order" in kinds and kinds <= _BESIDE_AN_ORDER
+    return kind in kinds and kinds <= SOFT | {kind, *others}
+
+
+def _recounted(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> ValueKind | None:
+    """Which sort of number differs where the texts count the same; the first and the second wife are two facts."""
+    if not any(item.kind == "number" for item in found):
+        return None
+    return counted_otherwise(row.content, new.content, opposites)
 
 
 def _is_carried_out(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> bool:
