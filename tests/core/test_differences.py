@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from wellkept.core.differences.find import differences, excludes
+from wellkept.core.differences.find import chosen_otherwise, counted_otherwise, differences, excludes
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.policy import Policy
 
@@ -131,7 +133,7 @@ VETOES = [
     ("数据库在北京", "数据库在上海", "value"),
     ("Show me brain status", "Show me heart status", "value"),  # E-3.1
     ("Der Server steht in Berlin", "Der Server steht in Hamburg", "value"),
-    ("All tests are green", "Some tests are green", "antonym"),
+    ("All tests are green", "Some tests are green", "value"),
     ("We saw it today", "We saw it yesterday", "date"),
     ("Wash it at 60 °C", "Wash it at 60 °F", "unit"),
     ("他是第三名", "他是第四名", "number"),
@@ -444,3 +446,39 @@ def test_many_changed_statements_are_paired_by_the_words_that_few_of_them_have()
 )
 def test_the_evidence_of_an_agent_quotes_the_text_in_its_language(old: str, new: str, quoted: tuple[str, str]) -> None:
     assert quoted in {(item.old, item.new) for item in differences(old, new)}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("El coche que compró Ana es rojo.", "Ana compró el coche que es rojo."),
+        ("Il libro che legge Luca è nuovo.", "Luca legge il libro che è nuovo."),
+        ("Le chien que Marie a adopté s'appelle Rex.", "Marie a adopté un chien que tous appellent Rex."),
+        ("O servidor que o Luís gere está em Faro.", "O Luís gere o servidor que está em Faro."),
+        ("Anna dice che Luca vive a Roma.", "Luca vive a Roma, dice che Anna lo sa."),
+        ("We support tea, not only coffee.", "We support coffee, not only tea."),
+        ("Kim always puts tea before coffee, not after.", "Kim drinks coffee after tea, not before."),
+        ("Unlike Anna, Bo eats meat.", "Unlike Bo, Anna does not eat meat."),
+        ("Go runs slower than Rust.", "Rust compiles slower than Go."),
+        ("Борис ниже, чем Анна.", "Анна выше, чем Борис."),
+        ("Bo ist kleiner als Anna.", "Anna ist größer als Bo."),
+        ("Tomamos el tren, no el bus.", "No tomamos el bus sino el tren."),
+        ("Store dates in UTC, not local time.", "Do not store dates in local time, store them in UTC."),
+        ("We chose tea over coffee. " * 50, "Coffee rather than tea is our choice. " * 50),  # too long to be read
+        ("", "We chose tea over coffee."),
+    ],
+)
+def test_no_choice_is_read_where_none_is_told_or_both_are_alike(one: str, other: str) -> None:
+    assert not chosen_otherwise(one, other) and not chosen_otherwise(other, one)
+
+
+@pytest.mark.parametrize(
+    "word", ["prefer ", "rather than ", "tea, not ", "better ", "no, and not ", "茶より", "1 ", "a, b; "]
+)
+def test_hostile_texts_are_read_in_little_time(word: str) -> None:
+    text = word * (1_000 // len(word))
+    began = time.process_time()
+    chosen_otherwise(text, text[::-1])
+    counted_otherwise(text, text[::-1])
+    differences(text, text[::-1])
+    assert time.process_time() - began < 10

@@ -30,7 +30,7 @@ CASES: list[tuple[str, str, DifferenceKind | None]] = [
     ("Marco vive a Torino.", "Marco vive a Bologna.", "name"),
     ("Anna ha ringraziato Bruno.", "Bruno ha ringraziato Anna.", "name"),
     ("Anna gestisce Bruno.", "Anna è gestita da Bruno.", "name"),
-    ("Anna può approvare le fatture.", "Anna deve approvare le fatture.", "antonym"),
+    ("Anna può approvare le fatture.", "Anna deve approvare le fatture.", "value"),
     ("Servono almeno due revisori.", "Servono al massimo due revisori.", "value"),
     ("Il backup gira per Anna.", "Il backup gira con Anna.", "value"),
     ("Riavvia il nodo.", "Riavvia il nodo a meno che la coda sia vuota.", "condition"),

@@ -201,6 +201,8 @@ def test_a_deed_that_is_known_already_is_a_wording_of_it_whatever_was_planned():
         ("Wir nehmen lieber Tee als Kaffee.", "Kaffee nehmen wir lieber als Tee.", True),
         ("我们喜欢茶胜过咖啡。", "比起茶，我们更喜欢咖啡。", True),
         ("珈琲より紅茶が好きだ。", "紅茶より珈琲のほうが好きです。", True),
+        ("Now I like coffee better than tea.", "I used to prefer tea to coffee.", False),
+        ("Kim takes tea rather than coffee now.", "Kim formerly took coffee rather than tea.", False),
         # Things or events that changed places come first in recall, but mark nothing.
         ("Backups go to Hetzner and logs go to AWS.", "AWS gets the backups, Hetzner the logs.", False),
         ("Run the tests before merging.", "Merge before running the tests.", False),
@@ -219,7 +221,9 @@ def test_what_changed_places_is_never_a_wording_and_another_choice_outdates_the_
     ("old", "new", "outcome", "marked"),
     [
         ("Professional cleaning for adults costs 95.", "Adult cleaning is now 105, list reprinted.", "created", True),
-        ("Notaries pay me 70 an hour.", "The notaries accepted seventy-eight an hour.", "created", True),
+        ("Notaries pay me 70 an hour.", "From the notaries I get seventy-eight an hour.", "created", True),
+        ("The rent is 900 now.", "The rent used to be 800.", "created", False),
+        ("The rent is 900 euros.", "If we stay another year, the rent is 950 euros.", "created", False),
         ("I set 35 percent of each fee aside.", "Thirty percent of what comes in is kept back.", "created", True),
         ("We will buy 3 printers.", "We have bought 4 printers.", "created", True),
         ("Der Eintritt kostet 12 Euro.", "Wer hinein will, zahlt 14 Euro.", "created", True),
@@ -228,6 +232,7 @@ def test_what_changed_places_is_never_a_wording_and_another_choice_outdates_the_
         ("His first wife was from Chile.", "It was Chile that his second wife came from.", "created", False),
         # Another unit, another thing that is counted, small numbers and several numbers tell nothing.
         ("Bolts are 0.042 each.", "For one we pay 4.2 apiece.", "restated", False),
+        ("The licence costs 1,200 pounds a year.", "Per month the licence is a hundred pounds.", "restated", False),
         ("Aydin's four keys are back.", "The two sisters have moved in upstairs.", "restated", False),
         ("They have had Wednesdays twice.", "The club on one wheel gets Wednesdays.", "restated", False),
         ("The desk is 80 by 160.", "A desk of 160 stands there.", "restated", False),
@@ -243,23 +248,11 @@ def test_another_number_of_the_same_is_never_a_wording_and_another_amount_outdat
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("All of the team's servers run Debian.", "Most servers of the team are on Debian."),
-        ("She always takes the stairs.", "She usually goes by the stairs."),
-        ("Visitors must sign in at reception.", "Visitors may sign in at the reception desk."),
-        ("The pool is for children under ten.", "The pool is for kids over ten."),
         ("They moved here before the war.", "They came to live here after the war."),
         ("The neighbour upstairs has a dog.", "The downstairs neighbour owns a dog."),
-        ("Besucher müssen sich am Empfang anmelden.", "Am Empfang dürfen sich Besucher anmelden."),
-        ("Les visiteurs doivent signer le registre.", "Le registre, les visiteurs peuvent le signer."),
-        ("Los visitantes deben firmar el registro.", "El registro lo pueden firmar los visitantes."),
-        ("Os visitantes devem assinar o registo.", "O registo, os visitantes podem assinar."),
-        ("I visitatori devono firmare il registro.", "Il registro possono firmarlo i visitatori."),
-        ("Посетители должны расписаться в журнале.", "В журнале посетители могут расписаться."),
-        ("访客必须在前台登记。", "访客可以在前台登记。"),
-        ("社員は全員その研修を受ける。", "その研修を受けるのは社員の一部だ。"),
     ],
 )
-def test_all_or_most_and_must_or_may_are_never_a_wording(old, new):
+def test_the_other_side_of_an_event_or_a_floor_is_never_a_wording(old, new):
     decision = decided((memory(content=old), SURELY_SAME), said={"content": new})
     assert decision.outcome != "restated"
 
@@ -270,6 +263,14 @@ def test_all_or_most_and_must_or_may_are_never_a_wording(old, new):
         ("I like tea better than coffee.", "Coffee is what I like less than tea."),
         ("We go for oat milk rather than soy milk.", "Oat milk rather than soy milk is our choice."),
         ("Backups go to Hetzner and logs go to AWS.", "AWS gets the logs, Hetzner the backups."),
+        ("We use Postgres, not Oracle.", "Oracle is not used here, we use Postgres."),
+        ("Send invoices to Ana, not to Bo.", "Do not send invoices to Bo, send them to Ana."),
+        ("We do not use Oracle any more but Postgres.", "We use Postgres rather than Oracle."),
+        ("Manda facturas a Ana, no a Bo.", "No mandes facturas a Bo, manda facturas a Ana."),
+        ("Rome is warmer than Paris.", "Paris is colder than Rome."),
+        ("安娜比小波高。", "小波比安娜矮。"),
+        ("東京より大阪へ行く。", "大阪へ行く、東京より。"),
+        ("Bo handed the team over to Anna.", "Anna took the team over from Bo."),
     ],
 )
 def test_the_same_choice_and_the_same_partners_are_a_wording(old, new):

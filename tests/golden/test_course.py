@@ -10,7 +10,7 @@ import pytest
 
 import wellkept
 from golden.course import GROUPS, SORTS, Pair, pairs
-from wellkept.core.differences.find import differences
+from wellkept.core.differences.find import chosen_otherwise, differences
 from wellkept.core.judging.compare import is_vetoed
 from wellkept.core.lexicon import lexicon
 from wellkept.core.reading.events import MOST_READ, courses
@@ -55,6 +55,11 @@ def test_texts_that_say_the_same_with_the_same_words_are_left_to_the_model(sort:
         if any(item.kind in TELLING for item in differences(old, new))
     ]
     assert barred == []
+
+
+def test_only_what_is_chosen_otherwise_is_read_as_another_choice() -> None:
+    assert [pair for pair in OTHER if chosen_otherwise(pair.old, pair.new) is not (pair.sort == "choices")] == []
+    assert [pair for pair in SAME if chosen_otherwise(pair.old, pair.new)] == []
 
 
 CASES: list[tuple[str, str, DifferenceKind | None]] = [

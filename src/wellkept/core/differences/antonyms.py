@@ -45,12 +45,13 @@ def _antonym_tables(language: Language) -> Iterator[Antonyms]:
 
 
 def antonym_veto(pair: Pair) -> list[Difference]:
-    """A word in one text and its opposite in the other, where the texts share many words and deny as often."""
+    """A word in one text and its opposite in the other, where the texts share many words and neither is negated."""
     a, b = pair.a, pair.b
     if len(a.keys & b.keys) < _SHARED * max(1, min(len(a.keys), len(b.keys))):
         return []
-    if sum(len(c.negations) for c in a.clauses) != sum(len(c.negations) for c in b.clauses):
-        return []  # a denied opposite is no difference: "may not enter without" is "must enter with"
+    negated = sum(len(c.negations) for c in a.clauses) % 2 != sum(len(c.negations) for c in b.clauses) % 2
+    if negated:
+        return []
     tables = {a.language.code: a.language.antonyms, b.language.code: b.language.antonyms}
     only_b = b.lowers - a.lowers
     for token in (token for clause in a.clauses for token in clause.tokens):

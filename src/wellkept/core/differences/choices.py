@@ -20,9 +20,11 @@ _MOST_BETWEEN = 6
 """Words between the parts of a phrase ("prefer … to")."""
 _MOST_CONTENT = 2
 """Content words of a thing."""
+_FEW_CHARACTERS = r"[^。、，；]{1,12}?"
 _MOST_CHARACTERS = 6
 """Length of a thing in scripts without spaces."""
 _BETWEEN = rf"[^\s,;.!?]+(?:\s+[^\s,;.!?]+){{0,{_MOST_BETWEEN - 1}}}?"
+_NEXT = re.compile(r"\s*\w+")
 _ENDS = re.compile(r"[^\w\s'’&-]|\s[-–—→]\s")
 
 
@@ -42,7 +44,7 @@ class _Passed:
 def exchanged_choice(pair: Pair) -> list[Difference]:
     """Two things of which one text chooses the first, and the other text the second.
 
-    Where only one text says "less" or "worse", the choice is the same from the other side.
+    Where only one text compares with "less" or "worse", it tells the choice from the other side.
     """
     if max(len(pair.a.text), len(pair.b.text)) > MOST_READ:
         return []
@@ -61,6 +63,7 @@ def exchanged_choice(pair: Pair) -> list[Difference]:
 
 
 def _is_lesser(own: Features) -> bool:
+    """Whether a text has an odd number of words such as "less", each of which turns its choice round."""
     lesser = in_all_languages("lesser")
     return sum(token.lower in lesser for clause in own.clauses for token in clause.tokens) % 2 == 1
 
@@ -75,16 +78,30 @@ def _passed_over(own: Features) -> tuple[_Passed, ...]:
 
 def _first_thing(own: Features, start: int) -> _Passed:
     """The thing from a position on: the first content words that stand together."""
+    if _limits(own, start):
+        return _Passed("", frozenset())  # "not only tea"
     ends = _ENDS.search(own.text, start)
     end = ends.start() if ends else len(own.text)
     most = _MOST_CONTENT if own.language.grammar.spaced else _MOST_CHARACTERS
     content: list[Token] = []
     for at, token in own.located():
         if start <= at < end and len(content) < most:
-            if content and not token.content:
+            names = token.content and token.lower not in own.language.scopes  # "not after" names nothing
+            if content and not names:
                 break
-            content += [token] if token.content else []
+            content += [token] if names else []
     return _passed(own, content)
+
+
+def _limits(own: Features, start: int) -> bool:
+    """Whether the next word is "only" or the like, so that nothing is passed over."""
+    following = _NEXT.match(own.text, start)
+    return following is not None and following.group().strip().casefold() in _only()
+
+
+@lru_cache(maxsize=1)
+def _only() -> frozenset[str]:
+    return frozenset(word for language in lexicon().languages.values() for word in language.events.only)
 
 
 def _last_thing(own: Features, end: int) -> _Passed:
@@ -107,22 +124,25 @@ def _phrases(*, spaced: bool) -> tuple[re.Pattern[str] | None, re.Pattern[str] |
     """
     languages = [language for language in lexicon().languages.values() if language.grammar.spaced is spaced]
     listed = sorted({phrase for language in languages for phrase in language.passing_over}, key=_longest_first)
-    behind = [phrase.removeprefix("*") for phrase in listed if phrase.startswith("*")]
-    before = [phrase for phrase in listed if not phrase.startswith("*")]
-    return _any_of(before, spaced=spaced), _any_of(behind, spaced=spaced)
+    source = _in_words if spaced else _in_characters
+    behind = [source(phrase.removeprefix("*")) for phrase in listed if phrase.startswith("*")]
+    before = [source(phrase) for phrase in listed if not phrase.startswith("*")]
+    return _any_of(before), _any_of(behind)
 
 
 def _longest_first(phrase: str) -> tuple[int, str]:
     return -len(phrase), phrase
 
 
-def _any_of(phrases: list[str], *, spaced: bool) -> re.Pattern[str] | None:
-    if not phrases:
-        return None
-    edges = (r"(?<!\w)", r"(?!\w)") if spaced else ("", "")
-    return re.compile(edges[0] + f"(?:{'|'.join(map(_source, phrases))})" + edges[1], re.IGNORECASE)
+def _any_of(sources: list[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(sources), re.IGNORECASE) if sources else None
 
 
-def _source(phrase: str) -> str:
+def _in_words(phrase: str) -> str:
     words = [f"(?:{'|'.join(map(re.escape, word.split('/')))})" for word in phrase.split()]
-    return r"\s+".join(_BETWEEN if word == r"(?:\*)" else word for word in words)
+    joined = r",?\s+".join(_BETWEEN if word == r"(?:\*)" else word for word in words)
+    return ("" if phrase.startswith(",") else r"(?<!\w)") + joined + r"(?!\w)"
+
+
+def _in_characters(phrase: str) -> str:
+    return _FEW_CHARACTERS.join(map(re.escape, phrase.split("*")))

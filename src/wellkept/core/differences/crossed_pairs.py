@@ -19,7 +19,7 @@ from wellkept.types import Difference
 
 _LEAST_SHARED = 4
 """Two pairs have four things."""
-_MOST_PARTS = 12
+_MOST_PARTS = 6
 """Texts with more parts are lists or stories, whose parts are no pairs."""
 _SIGNS = re.compile(r"(?:[,;!?]|(?<=\w{3})\.)(?=\s|$)|[()\n、，；。！？]|\s[-–—→]\s")
 """Ends of a phrase. A full stop behind two letters belongs to an abbreviation ("Ms.")."""
@@ -33,8 +33,9 @@ _Part: TypeAlias = dict[str, str]
 def crossed_pairs(pair: Pair) -> list[Difference]:
     """Two things that stand in one part of one text, and each with the partner of another in the other text.
 
-    Only things that stand in a single part of each text count, and only if one text tells both pairs alike. Pairs in
-    another order, and partners in another order inside a pair, are no difference.
+    Only things that stand in a single part of each text count, and only if one text tells two things, or their
+    partners, in the same place of their parts. Pairs in another order, and partners in another order inside a pair, are
+    no difference.
     """
     if len(pair.a.keys & pair.b.keys) < _LEAST_SHARED or max(len(pair.a.text), len(pair.b.text)) > MOST_READ:
         return []
@@ -45,20 +46,17 @@ def crossed_pairs(pair: Pair) -> list[Difference]:
                 continue
             # Part i of the first text has what parts j and m of the second have; part j has that of i and k.
             stays, left, other, came = shared[i, j], shared[i, m], shared[k, m], shared[k, j]
-            for one, two in ((ours[i], ours[k]), (theirs[j], theirs[m])):
-                things, partners = (
-                    _counterparts(one, two, stays, other),
-                    _counterparts(one, two, left + came, came + left),
-                )
-                if things and partners:
-                    old, new = {*stays, *left}, {*stays, *came}
-                    return [Difference("order", _text(pair.a, old), _text(pair.b, new))]
+            parts = (ours[i], ours[k]), (theirs[j], theirs[m])
+            words = (stays, other), (left + came, came + left)
+            if any(_have_one_place(*pairs) for pairs in product(parts, words)):
+                return [Difference("order", _text(pair.a, {*stays, *left}), _text(pair.b, {*stays, *came}))]
     return []
 
 
-def _counterparts(one: _Part, two: _Part, ours: Sequence[str], theirs: Sequence[str]) -> frozenset[str]:
-    """The places in which two parts tell some of their words: the words before them."""
-    return frozenset(one[key] for key in ours if key in one) & frozenset(two[key] for key in theirs if key in two)
+def _have_one_place(parts: tuple[_Part, _Part], words: tuple[Sequence[str], Sequence[str]]) -> bool:
+    """Whether two parts tell one of their words in the same place, which is given by the word before it."""
+    (one, two), (ours, theirs) = parts, words
+    return not {one[key] for key in ours if key in one}.isdisjoint(two[key] for key in theirs if key in two)
 
 
 def _divided(own: Features) -> list[list[_Part]]:

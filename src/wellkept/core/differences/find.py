@@ -41,7 +41,7 @@ from wellkept.core.differences.tense_and_modality import (
     tense_veto,
 )
 from wellkept.core.differences.values import another_number, changed_lengths, value_veto
-from wellkept.core.reading.events import courses
+from wellkept.core.reading.events import MOST_READ, courses
 from wellkept.core.reading.features import features
 from wellkept.core.reading.tokens import Clause
 from wellkept.core.reading.values import ValueKind
@@ -120,7 +120,7 @@ def chosen_otherwise(old: str, new: str, opposites: Opposites = NO_OPPOSITES) ->
         >>> chosen_otherwise("We chose tea over coffee", "Coffee rather than tea is our choice")
         True
     """
-    return bool(exchanged_choice(_aligned(old, new, opposites)))
+    return max(len(old), len(new)) <= MOST_READ and bool(exchanged_choice(_aligned(old, new, opposites)))
 
 
 def counted_otherwise(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> ValueKind | None:
@@ -132,7 +132,7 @@ def counted_otherwise(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -
         >>> counted_otherwise("1 kg", "1000 g") is None
         True
     """
-    return another_number(_aligned(old, new, opposites))
+    return another_number(_aligned(old, new, opposites)) if max(len(old), len(new)) <= MOST_READ else None
 
 
 def _aligned(old: str, new: str, opposites: Opposites) -> Pair:

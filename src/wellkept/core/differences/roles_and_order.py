@@ -197,22 +197,26 @@ def _exchanged(a: Sequence[str], b: Sequence[str]) -> Exchanged | None:
 
 
 def order_veto(a: Course, b: Course) -> list[Difference]:
-    """ "Run the tests before merging" and "Merge before running the tests": the events changed places."""
+    """ "Run the tests before merging" and "Merge before running the tests": the events changed places.
+
+    Where each text has one order, the event behind the link decides, since the other may be told in other words: "moved
+    here before the war", "came to live here after the war".
+    """
     for ours, theirs in _nearest_orders(a, b):
-        if is_crossed(ours, theirs):
+        if is_crossed(ours, theirs) or len(a.orders) == len(b.orders) == 1 and _is_other_side(ours, theirs):
             return [Difference("order", ours.link, theirs.link)]
     return []
 
 
-def is_crossed(ours: Order, theirs: Order) -> bool:
-    """Whether the earlier event of one order is the later event of the other, and the reverse.
+def _is_other_side(ours: Order, theirs: Order) -> bool:
+    """Whether one text tells something before an event and the other text something after it."""
+    same = theirs.earlier == ours.later or theirs.later == ours.earlier
+    return same and ours.words != theirs.words and not _straight(ours, theirs)
 
-    Events that stand behind the links decide where they are equal, since the others may be told in other words: "moved
-    here before the war", "came to live here after the war".
-    """
+
+def is_crossed(ours: Order, theirs: Order) -> bool:
+    """Whether the earlier event of one order is the later event of the other, and the reverse."""
     straight = _straight(ours, theirs)
-    if not straight and ours.words != theirs.words and (ours.later == theirs.earlier or ours.earlier == theirs.later):
-        return True
     both = shared_words(ours.earlier, theirs.later) and shared_words(ours.later, theirs.earlier)
     crossed = _crossed(ours, theirs)
     enough = crossed >= _SHARED * min(ours.weight, theirs.weight)

@@ -74,6 +74,28 @@ def told_as_done(old: str, new: str) -> Difference | None:
     return _intention(plan, deed) if plan.intended else None
 
 
+def tells_of_another_time(old: str, new: str) -> bool:
+    """Whether one of two texts tells what used to be, or the newer what is only wished.
+
+    Example:
+        >>> tells_of_another_time("We use tabs rather than spaces.", "We used to use spaces rather than tabs.")
+        True
+    """
+    ours, theirs = courses(old, new)
+    return bool(ours.former or theirs.former or theirs.intended)
+
+
+def turns_to_the_past(old: str, new: str) -> bool:
+    """Whether the newer of two texts tells of the past, and the older does not.
+
+    Example:
+        >>> turns_to_the_past("Kim takes tea.", "Kim took coffee rather than tea.")
+        True
+    """
+    ours, theirs = courses(old, new)
+    return bool(theirs.past and not ours.past)
+
+
 def _progress(running: Course, finished: Course) -> tuple[str, str] | None:
     """ "We are migrating" and "We have migrated"; in languages with spaces both must have the same verb."""
     if not running.running or finished.running or running.done:

@@ -35,6 +35,8 @@ _GROUPS: tuple[tuple[DifferenceKind, tuple[ValueKind, ...]], ...] = (
     ("time", ("time",)),
 )
 """Kinds of values that are compared with each other, by the kind of the difference."""
+_CONVERSIONS = (7, 12, 24, 52, 60, 100, 365, 1000)
+"""How many of one unit another unit has: days, months, hours, weeks, minutes, cents, metres."""
 _SMALL = 2
 """Up to this a bare number is often no count."""
 _DAYS = 40
@@ -68,8 +70,8 @@ def value_veto(pair: Pair, known: set[DifferenceKind]) -> list[Difference]:
 def another_number(pair: Pair) -> ValueKind | None:
     """Which sort of number differs: the only one of each text, which counts the same; None if there is no such.
 
-    Each text has one number or one ordinal, in one unit, and no other word behind it. A hundred or a thousand times as
-    much may be the same in another unit. Small bare numbers may count different things ("twice", "one wheel").
+    Each text has one number or one ordinal of one dimension, and not different words behind it. Twelve or a hundred
+    times as much may be the same in another unit. Small bare numbers may count different things ("twice", "one wheel").
     """
     ours, theirs = _only_number(pair.a), _only_number(pair.b)
     if ours is None or theirs is None:
@@ -83,7 +85,7 @@ def another_number(pair: Pair) -> ValueKind | None:
         return "ordinal" if counted_a and counted_b else None
     least, most = sorted((abs(a.amount), abs(b.amount)))
     counts = bool(a.dimension) or least > _SMALL
-    return "number" if counts and most not in (least * 100, least * 1000) else None
+    return "number" if counts and most not in (least * times for times in _CONVERSIONS) else None
 
 
 def _only_number(own: Features) -> tuple[Value, str] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from wellkept.core.differences.find import chosen_otherwise, counted_otherwise, differences
-from wellkept.core.differences.tense_and_modality import told_as_done
+from wellkept.core.differences.tense_and_modality import tells_of_another_time, told_as_done, turns_to_the_past
 from wellkept.core.judging.compare import SOFT, compare, is_changed
 from wellkept.core.judging.evidence import (
     Evidence,
@@ -105,7 +105,7 @@ class ProbableActs:
         return self._probable("mark", may_outdate) if self._marks else None
 
     def turned_round(self) -> Probable | None:
-        """The memory that the text would restate, but it tells a plan as done, chooses or counts otherwise."""
+        """The memory that the text would restate, but it tells a plan as done, or another choice or amount."""
         return self._probable("fold", _may_turn_round) if self._marks else None
 
     def possibly_outdated(self) -> tuple[Memory, ...]:
@@ -205,13 +205,18 @@ def _may_turn_round(new: NewMemory, row: Memory, head: Memory, moment: Moment) -
 
 
 def _is_chosen_otherwise(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> bool:
-    """Whether the text chooses what the memory passes over."""
-    return _is_reordered(found) and chosen_otherwise(row.content, new.content, opposites)
+    """Whether the text chooses now what the memory passes over."""
+    chosen = _is_reordered(found) and chosen_otherwise(row.content, new.content, opposites)
+    texts = row.content, new.content
+    return chosen and not tells_of_another_time(*texts) and not turns_to_the_past(*texts)
 
 
 def _is_recounted(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> bool:
-    """Whether the text has another amount of the same."""
-    return _shows_only(found, "number") and _recounted(row, new, found, opposites) == "number"
+    """Whether the text gives another amount of the same for now, under no other condition."""
+    if any(item.kind in ("condition", "negation") for item in found) or not _shows_only(found, "number"):
+        return False
+    counted = _recounted(row, new, found, opposites) == "number"
+    return counted and not tells_of_another_time(row.content, new.content)
 
 
 def _may_reorder(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
