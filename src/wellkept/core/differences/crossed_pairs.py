@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from wellkept.core.differences.alignment import Pair, span
 from wellkept.core.reading.events import MOST_READ
-from wellkept.core.reading.tokens import Features
+from wellkept.core.reading.tokens import Features, Token
 from wellkept.types import Difference
 
 _LEAST_SHARED = 4
@@ -82,11 +82,17 @@ def _parts(own: Features, signs: re.Pattern[str], words: frozenset[str]) -> list
             parts.append({})
             before = ""
         elif token.content:
-            parts[-1].setdefault(token.key, before)
+            if not _is_one(token):
+                parts[-1].setdefault(token.key, before)
             before = token.key if own.language.grammar.spaced else _BESIDE
         elif parts[-1] and token.lower not in articles:
             before = token.lower
     return [part for part in parts if part]
+
+
+def _is_one(token: Token) -> bool:
+    """Whether a token stands for a thing named before ("the brass one")."""
+    return token.value is not None and token.value.kind == "number" and token.value.amount == 1
 
 
 def _shared(a: Sequence[_Part], b: Sequence[_Part]) -> dict[tuple[int, int], list[str]]:
