@@ -116,6 +116,11 @@ def excludes(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool:
 def chosen_otherwise(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool:
     """Whether each of two texts chooses what the other passes over.
 
+    Args:
+        old: The older text.
+        new: The newer text; of more than 1,000 characters in either, no choice is read.
+        opposites: Antonyms of the policy, in addition to those of the word lists.
+
     Example:
         >>> chosen_otherwise("We chose tea over coffee", "Coffee rather than tea is our choice")
         True
@@ -125,6 +130,11 @@ def chosen_otherwise(old: str, new: str, opposites: Opposites = NO_OPPOSITES) ->
 
 def counted_otherwise(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> ValueKind | None:
     """Which sort of number differs where two texts count the same with one number each; None if none does.
+
+    Args:
+        old: The older text.
+        new: The newer text; of more than 1,000 characters in either, no number is compared.
+        opposites: Antonyms of the policy, in addition to those of the word lists.
 
     Example:
         >>> counted_otherwise("Cleaning costs 95.", "For cleaning we pay 105 now.")

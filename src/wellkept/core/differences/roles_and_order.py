@@ -216,11 +216,10 @@ def _is_other_side(ours: Order, theirs: Order) -> bool:
 
 def is_crossed(ours: Order, theirs: Order) -> bool:
     """Whether the earlier event of one order is the later event of the other, and the reverse."""
-    straight = _straight(ours, theirs)
     both = shared_words(ours.earlier, theirs.later) and shared_words(ours.later, theirs.earlier)
     crossed = _crossed(ours, theirs)
     enough = crossed >= _SHARED * min(ours.weight, theirs.weight)
-    return bool(both) and enough and crossed > straight
+    return bool(both) and enough and crossed > _straight(ours, theirs)
 
 
 def agreed_links(pair: Pair) -> frozenset[str]:

@@ -192,14 +192,16 @@ def _may_fold(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool
     found = differences(row.content, new.content, opposites)
     if any(item.kind in _TURNING for item in found) or is_changed(new.content, row.content, found, opposites):
         return False
-    return _recounted(row, new, found, opposites) is None and may_restate(new, row, head, moment)
+    return _other_number(row, new, found, opposites) is None and may_restate(new, row, head, moment)
 
 
 def _may_turn_round(new: NewMemory, row: Memory, head: Memory, moment: Moment) -> bool:
     """Whether only a tense, a choice or a number forbids that the text restates a memory, which it then outdates."""
     opposites = moment.policy.opposites
     found = differences(row.content, new.content, opposites)
-    if not any(told(row, new, found, opposites) for told in (_is_chosen_otherwise, _is_recounted, _is_carried_out)):
+    if not any(
+        told(row, new, found, opposites) for told in (_is_chosen_otherwise, _has_another_amount, _is_carried_out)
+    ):
         return False
     return may_restate(new, row, head, moment) and may_outdate(new, row, head, moment)
 
@@ -211,11 +213,11 @@ def _is_chosen_otherwise(row: Memory, new: NewMemory, found: Sequence[Difference
     return chosen and not tells_of_another_time(*texts) and not turns_to_the_past(*texts)
 
 
-def _is_recounted(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> bool:
+def _has_another_amount(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> bool:
     """Whether the text gives another amount of the same for now, under no other condition."""
     if any(item.kind in ("condition", "negation") for item in found) or not _shows_only(found, "number"):
         return False
-    counted = _recounted(row, new, found, opposites) == "number"
+    counted = _other_number(row, new, found, opposites) == "number"
     return counted and not tells_of_another_time(row.content, new.content)
 
 
@@ -236,7 +238,7 @@ def _shows_only(found: Sequence[Difference], kind: DifferenceKind, *others: Diff
     return kind in kinds and kinds <= SOFT | {kind, *others}
 
 
-def _recounted(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> ValueKind | None:
+def _other_number(row: Memory, new: NewMemory, found: Sequence[Difference], opposites: Opposites) -> ValueKind | None:
     """Which sort of number differs where the texts count the same; the first and the second wife are two facts."""
     if not any(item.kind == "number" for item in found):
         return None

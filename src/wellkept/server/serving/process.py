@@ -27,7 +27,8 @@ _MOST_HEADERS = 64 * 1024
 _COLLECTIONS = 700, 10, 1_000
 """New objects per collection of the youngest generation, and collections of each generation per one of the next.
 
-The first two are those of Python 3.12, which the command line raises while it loads; there the last is 10.
+The first two are the defaults of Python 3.12, because the command line raises them while it loads. The default of the
+third is 10.
 """
 _FILES = 8_192
 """Maximum number of open connections and store files of the process, if the system allows it."""
