@@ -105,6 +105,28 @@ def test_workers_neither_see_nor_take_nor_retry_what_an_upkeep_keeps_in_their_qu
     assert list(one.ran()) == ["sweep default"]
 
 
+class Contended(Elsewhere):
+    """A queue whose row is locked by statements of others, so that claims skip it."""
+
+    skips = 0
+
+    def claim(self, *args: Any, **asked: Any) -> Any:
+        self.skips -= 1
+        return None if self.skips >= 0 else super().claim(*args, **asked)
+
+
+@pytest.mark.parametrize(("skips", "told"), [(1, ""), (6, ""), (1_000, "others take it and give it up at this moment")])
+def test_a_row_that_is_locked_for_a_moment_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch, skips: int, told: str
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("wellkept.engine.upkeep.queue_lease.time.sleep", waited.append)
+    queue = Contended()
+    queue.skips = skips
+    assert holder(queue).take() == told
+    assert sum(waited) < 3, "and not for long"
+
+
 class Blinking(Elsewhere):
     """A queue that cannot be read for a moment."""
 

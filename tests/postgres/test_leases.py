@@ -171,6 +171,21 @@ def test_a_process_that_slept_beyond_its_lease_sees_that_it_lost_it(url: str, st
     assert two.take() == "", "who lost it gives up nothing"
 
 
+def test_a_statement_that_locks_the_row_for_a_moment_is_waited_for(url: str, storage: PostgresStorage) -> None:
+    """A claim skips a locked row; whether the lease is free shows only when the other statement has ended."""
+    one = lease(storage)
+    one.take()
+    one.release()
+    storage.queue().put(KIND, [WHOLE_STORE])
+    with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("SELECT 1 FROM wellkept.job FOR UPDATE")
+        told = pool.submit(one.take)
+        time.sleep(0.3)
+        assert not told.done()
+        other.rollback()
+        assert told.result() == ""
+
+
 def test_many_who_ask_at_once_get_it_once_again_and_again(storage: PostgresStorage) -> None:
     holders = [lease(storage) for _ in range(8)]
     for _ in range(10):

@@ -7,6 +7,7 @@ Only the database's clock decides when the lease ends and when a job ran.
 
 from __future__ import annotations
 
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -21,7 +22,8 @@ KIND = "upkeep"
 """The kind of the lease row."""
 _RAN = "ran "
 """Prefix of the kind of rows that record when a job finished."""
-_TRIES = 3
+_PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)
+"""Seconds between the attempts to claim a row that another process has locked for a statement."""
 
 
 def lease_of(ctx: Context, file: Path | None = None) -> Lease | None:
@@ -82,7 +84,7 @@ class QueueLease:
             held = _held(self._row())
             self._job = None  # only after reading the row: if that fails, the next call must detect the loss as well
             return held or "another process has held it meanwhile"
-        for _ in range(_TRIES):
+        for pause in (*_PAUSES, 0.0):
             asked = self._clock()
             job = self._queue.claim([KIND], holder=self._holder, seconds=self.seconds, namespace=WHOLE_STORE)
             if job is not None:
@@ -97,6 +99,8 @@ class QueueLease:
                 # Even a `put` that changes nothing locks the row, and a claim skips a locked row: of many who ask at
                 # once, the last to put it must find it unlocked.
                 self._queue.put(KIND, [WHOLE_STORE])
+            else:  # a claim or a `put` of another process has locked the row and is not committed
+                time.sleep(pause)
         return "others take it and give it up at this moment"
 
     def release(self) -> None:
