@@ -36,7 +36,7 @@ VERBS := $(addprefix tests/engine/test_, async_store.py conflicts.py deferred.py
 	import_export.py journal.py judged_later.py links.py maintain.py mentions.py recall.py recall_hybrid.py recall_time.py \
 	repair.py upkeep.py work.py)
 HANDS := tests/concurrency tests/engine/questions/test_raised.py tests/engine/questions/test_several_hands.py \
-	$(addprefix tests/faults/test_, bad_input.py consolidation_kill.py model_outage.py unreadable_rows.py) tests/properties/test_stories.py
+	$(addprefix tests/faults/test_, bad_input.py consolidation_kill.py model_outage.py unreadable_rows.py)
 SURFACES_TOO := $(addprefix tests/surfaces/, access/test_cli_token.py mcp/test_tools.py rest/test_queue_of_requests.py \
 	rest/test_rest.py serving/test_isolation.py serving/test_many_clients.py test_cli_commands.py test_cli_moving.py) \
 	tests/client/test_queue.py
@@ -51,7 +51,7 @@ LAWS = $(shell grep -rlE '@given|import examples' tests --include='test_*.py')
 # What other Pythons run: the first on each, the second on the newest; the examples are few, for they are those of the main one.
 # Arithmetic on vectors is numpy's, which is the same on each.
 INNER := $(filter-out tests/contract/test_index.py, $(wildcard tests/contract/test_*.py))
-OUTER := src tests/core tests/client tests/surfaces/operations \
+OUTER := src tests/client tests/surfaces/operations \
 	$(addprefix tests/models/test_, exact.py loading.py minilm.py registry.py unigram.py wordpiece.py) \
 	$(addprefix tests/surfaces/mcp/test_, conflicts_and_links.py lines.py queue_of_calls.py)
 
@@ -75,7 +75,7 @@ unexport VIRTUAL_ENV
 # The tests start Python hundreds of times; without what was compiled before, each start takes half as long again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp test-page page-pictures test-typescript test-container test-upstream test-frameworks soak coverage lint types format bench \
+.PHONY: help demo dist test test-quick test-postgres test-install test-others test-mcp test-page page-pictures test-typescript test-container test-upstream test-frameworks soak coverage examples lint types format bench \
 	lock changelog train train-reader embedder clean
 
 help:  ## this list
@@ -88,9 +88,9 @@ dist: $(DEV)/.installed  ## build wheel and sdist into dist/
 	@$(DEV)/bin/python -m hatchling build -t sdist -t wheel -d dist
 
 test: $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
-	@$(MAKE) --no-print-directory -j 3 lint types $(if $(TESTS),,coverage)
+	@$(MAKE) --no-print-directory -j 4 lint types $(if $(TESTS),,coverage examples)
 	@$(DEV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not external and not soak" \
-		$(if $(TESTS),$(TESTS),--hypothesis-profile=short $(MEASURED:%=--ignore=%))
+		$(if $(TESTS),$(TESTS),--hypothesis-profile=short tests $(MEASURED:%=--ignore=%))
 	@$(if $(TESTS),,$(MAKE) --no-print-directory test-postgres)
 
 coverage: $(DEV)/.installed  ## the tests of the core alone; fails where a branch of it is not reached, and names it
@@ -98,6 +98,9 @@ coverage: $(DEV)/.installed  ## the tests of the core alone; fails where a branc
 	@$(DEV)/bin/python -m coverage run -m pytest -n $(JOBS) --dist loadfile -m "not external and not soak" $(MEASURED)
 	@$(DEV)/bin/python -m coverage combine --quiet
 	@$(DEV)/bin/python -m coverage report
+
+examples: $(DEV)/.installed  ## the examples of the documents and docstrings alone
+	@$(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not external and not soak" README.md docs src
 
 test-postgres: $(DEV)/.installed  ## what depends on the backend beyond the conformance kit, with every store in PostgreSQL
 	@WELLKEPT_TEST_POSTGRES_EVERYWHERE=1 $(DEV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
@@ -286,7 +289,7 @@ endef
 # --------------------------------------------------------------------------------------------
 # Other Pythons that this machine can run; the main one is left out.
 
-test-others: $(DEV)/.installed  ## other Pythons: the conformance kit; core, examples, surfaces and installing on the newest
+test-others: $(DEV)/.installed  ## other Pythons: the conformance kit; examples, surfaces and installing on the newest
 	@set -eu; \
 	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	here=""; newest=""; \

@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
+
 import wellkept
 from postgres.given import EVERYWHERE
 from wellkept.core.asking.budget import opened
@@ -36,6 +38,9 @@ from wellkept.types import (
 EVERY_BACKEND = ("memory", "sqlite", "postgres")
 BACKENDS = ("postgres",) if EVERYWHERE else ("memory", "sqlite")
 """What tests of the engine run on; see `postgres.given`."""
+EACH_BACKEND: tuple[Any, ...] = BACKENDS if EVERYWHERE else (pytest.param("memory", marks=pytest.mark.soak), "sqlite")
+"""The same as parameters of a test. That in memory is left to `make soak`: the conformance kit, the scenarios and the
+lives of `properties/test_long_lives.py` compare it with the others."""
 LIGHT, LASTING = BACKENDS[0], BACKENDS[-1]
 """What a test uses that cares for neither, and one whose store outlives its process."""
 EVERYTHING = Filter(statuses=ALL_STATUSES)

@@ -16,7 +16,7 @@ import pytest
 
 import wellkept
 from concurrency.near import NearEmbedder, facts, write_all
-from stores import BACKENDS, place
+from stores import EACH_BACKEND, place
 from wellkept.core.differences.find import differences
 from wellkept.core.records.vectors import cosine
 from wellkept.storage.memory import DictStorage
@@ -78,7 +78,7 @@ def test_two_processes_that_say_the_same_things_leave_one_row_for_each(tmp_path:
         assert store.verify() == ()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_threads_that_say_the_same_things_leave_one_row_for_each(tmp_path: Path, backend: str) -> None:
     """F-29 inside one process: one store object, eight threads, reads in between."""
     groups = facts(12)

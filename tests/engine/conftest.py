@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stores import BACKENDS, Desk, desk
+from stores import EACH_BACKEND, Desk, desk
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
     """Opens stores on the backend of this run; they are closed afterwards."""
     opened: list[Desk] = []

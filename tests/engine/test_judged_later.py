@@ -11,7 +11,7 @@ import pytest
 import wellkept
 from asked import NEW, OLD, THIRD, Unsure, unsure
 from late import picture, store_of, stream, waits
-from stores import BACKENDS
+from stores import EACH_BACKEND
 from wellkept.engine.upkeep.job_queue import queue_of
 from wellkept.engine.upkeep.jobs import Settings, chosen, errands
 from wellkept.engine.upkeep.judging_worker import judging_everywhere
@@ -229,7 +229,7 @@ def test_a_store_of_another_policy_leaves_nothing_waiting(late):
     assert statuses(made.store) == [(OLD, "active"), (NEW, "wording")]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_a_replay_under_the_same_policy_differs_in_nothing(backend, tmp_path):
     """A late decision is replayed where it was made; what still waits is not replayed."""
     made = store_of(backend, tmp_path, "later", ask=0)

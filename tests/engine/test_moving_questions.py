@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from asked import NEW, OLD, THIRD, note, policy, state, text, unsure
-from stores import BACKENDS, EVERY_BACKEND, Desk
+from stores import BACKENDS, EACH_BACKEND, EVERY_BACKEND, Desk
 from wellkept.core.asking.state import Checked, OpenQuestion, state_text
 from wellkept.engine.transfer.fingerprints import fingerprint
 from wellkept.engine.transfer.migrate import migrate
@@ -95,8 +95,8 @@ def exported(table: Desk) -> Path:
     return path
 
 
-@pytest.mark.parametrize("other", BACKENDS)
-@pytest.mark.parametrize("one", BACKENDS)
+@pytest.mark.parametrize("other", EACH_BACKEND)
+@pytest.mark.parametrize("one", EACH_BACKEND)
 def test_an_export_takes_open_questions_and_lessons_along(make: Made, one: str, other: str) -> None:
     here, there = asking(make(one, "here")), make(other, "there")
     path = exported(here)
@@ -134,7 +134,7 @@ BROUGHT: dict[str, tuple[tuple[int, ...], bool]] = {
 }
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 @pytest.mark.parametrize("what", BROUGHT)
 def test_the_lessons_of_an_import_are_an_entry_that_replay_and_undo_know(make: Made, backend: str, what: str) -> None:
     """A step is the entry that is undone; 0 forgets the lessons. The lesson keeps a text from being marked."""

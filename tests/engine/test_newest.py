@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from stores import BACKENDS, Desk, ask, desk
+from stores import EACH_BACKEND, Desk, ask, desk
 from wellkept.core.gate.probable_acts import MAY_UPDATE_AT
 from wellkept.policy import Policy
 from wellkept.types import MAY_UPDATE, Hit, Link
@@ -51,7 +51,7 @@ def links(table: Desk) -> list[Link]:
         return [link for link in tx.links() if link.rel == MAY_UPDATE]
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def table(request, tmp_path):
     from wellkept.testing.relations import FakeRelationModel
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import wellkept
-from stores import BACKENDS, EVERY_BACKEND, Desk, desk
+from stores import EACH_BACKEND, EVERY_BACKEND, Desk, desk
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.judging.what_to_ask import MOST_ASKED
 from wellkept.errors import ModelError, ModelUnavailable
@@ -295,7 +295,7 @@ class Watched:
                 self.open -= 1
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watched]:
     inner: Storage = DictStorage() if request.param == "memory" else SqliteStorage(tmp_path / "shared.db")
     yield Watched(inner)

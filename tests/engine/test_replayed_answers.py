@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from asked import NEW, OLD, THIRD, Drawn, Unsure, note, policy, unsure
-from stores import BACKENDS, Desk
+from stores import EACH_BACKEND, Desk
 from wellkept.core.asking.state import Asking, Checked, state_text
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.policy import Policy, Risk
@@ -26,7 +26,7 @@ class Bolder(Unsure):
         return made if risk == "balanced" else replace(made, mark=replace(made.mark, english=0.3, other=0.3))
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
     opened: list[Desk] = []
 

@@ -16,7 +16,7 @@ from unittest.mock import ANY
 import pytest
 
 import wellkept
-from stores import BACKENDS, Desk, desk
+from stores import EACH_BACKEND, Desk, desk
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
 from wellkept.engine.consolidation.reports import left_out, read_plan, report_of, write_plan, write_report
 from wellkept.errors import InvalidPlan, NotFound, StorePathError, UndoBlocked
@@ -28,7 +28,7 @@ HOSTILE = Rule(id='drop "it"\u202e', trigger="always", action="archive", when=Wh
 RULES = Consolidation(rules=(*DEFAULT_RULES[:2], HOSTILE, DEFAULT_RULES[4]))
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     """A dirty store: a repeat, a contradiction, and something to archive."""
     made = desk(request.param, tmp_path, policy=KEEP_ALL)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import wellkept
-from stores import BACKENDS, desk, snapshot
+from stores import EACH_BACKEND, desk, snapshot
 from wellkept.errors import (
     AmbiguousId,
     Busy,
@@ -40,7 +40,7 @@ from wellkept.testing.embedder import FakeEmbedder
 from wellkept.testing.faults import FaultyStorage
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def table(request, tmp_path):
     """A store with two memories, a link and a conflict in it."""
     made = desk(request.param, tmp_path)
@@ -555,7 +555,7 @@ ACTS = {
 }
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 @pytest.mark.parametrize("act", list(ACTS))
 def test_an_error_at_any_call_leaves_the_old_state_or_the_new_one(backend, act, tmp_path):
     """I3: never half of it; and the same call afterwards works."""
@@ -591,7 +591,7 @@ def test_a_full_disk_takes_no_answer_away_for_the_sake_of_its_count():
         assert [memory.access_count for memory in store.list()] == [0]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_an_error_in_a_batch_leaves_whole_items_and_the_batch_can_be_repeated(backend, tmp_path):
     """I3, I5."""
     texts = [f"Text about item{number}" for number in range(6)]

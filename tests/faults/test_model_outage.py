@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from letter import to_the_letter
-from stores import BACKENDS, desk
+from stores import EACH_BACKEND, desk
 from wellkept.errors import ModelResponseInvalid, ModelUnavailable
 from wellkept.policy import DEFAULT_KINDS, Policy
 from wellkept.types import Filter, NewMemory
@@ -19,7 +19,7 @@ K1, K2 = "Deploys are started by hand", "Releases go through the platform team"
 DOWN = ModelUnavailable("connection refused")
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def make(request, tmp_path):
     opened = []
 

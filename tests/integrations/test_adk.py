@@ -24,7 +24,7 @@ from google.genai.types import Content, FunctionCall, Part
 
 import wellkept
 from integrations.event_loops import beside_a_slow_store
-from stores import BACKENDS, Desk, desk, scratch
+from stores import EACH_BACKEND, Desk, desk, scratch
 from wellkept.errors import InvalidField, NotFound
 from wellkept.integrations.adk import WellkeptMemoryService
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.external
 ADA = {"app_name": "shop", "user_id": "ada"}
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
     return desk(request.param, tmp_path)
 

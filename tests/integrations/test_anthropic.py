@@ -11,13 +11,13 @@ import pytest
 from anthropic.lib.tools import ToolError
 
 import wellkept
-from stores import BACKENDS, Desk, desk, scratch
+from stores import EACH_BACKEND, Desk, desk, scratch
 from wellkept.errors import InvalidField
 from wellkept.integrations.anthropic import AsyncWellkeptMemoryTool, WellkeptMemoryTool
 from wellkept.integrations.memory_folder import MemoryFolder, checked
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
     return desk(request.param, tmp_path)
 

@@ -19,14 +19,14 @@ from crewai.memory.types import MemoryRecord
 
 import wellkept
 from integrations.event_loops import beside_a_slow_store
-from stores import BACKENDS, Desk, desk, scratch
+from stores import EACH_BACKEND, Desk, desk, scratch
 from wellkept.errors import EmptyContent, InvalidField, InvalidInput
 from wellkept.integrations.crewai import TextKeys, WellkeptStorage
 
 pytestmark = pytest.mark.external
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
     return desk(request.param, tmp_path)
 

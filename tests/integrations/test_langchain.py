@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import wellkept
-from stores import BACKENDS, desk
+from stores import EACH_BACKEND, desk
 from wellkept.integrations.langchain import WellkeptRetriever
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 def test_documents_are_memories_best_first(backend: str, tmp_path: Path) -> None:
     memories = desk(backend, tmp_path).store
     row = memories.remember("Tea is upstairs.", kind="note", tags=["home"], metadata={"from": "chat"}).memory

@@ -11,7 +11,7 @@ import pytest
 from langgraph.store.base import InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 import wellkept
-from stores import BACKENDS, Desk, desk, scratch
+from stores import EACH_BACKEND, Desk, desk, scratch
 from wellkept.errors import FrameworkUnavailable, InvalidField, ModelError
 from wellkept.integrations import frameworks
 from wellkept.integrations.common.namespaces import labels_of, name_of
@@ -21,7 +21,7 @@ from wellkept.integrations.langgraph.matching import fits
 ADA, BEN = ("memories", "ada"), ("memories", "ben")
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
     return desk(request.param, tmp_path)
 

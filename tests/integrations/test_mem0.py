@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer, Play, says, status
-from stores import BACKENDS, desk
+from stores import EACH_BACKEND, desk
 from wellkept.errors import ConfigError, InvalidField, ModelResponseInvalid, ModelUnavailable, NotFound
 from wellkept.integrations.mem0 import AsyncMemory, Memory
 from wellkept.integrations.mem0_facts import FactsFromModel
@@ -24,7 +24,7 @@ PICTURE = [
 ]
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
     return Memory(desk(request.param, tmp_path).store)
 

@@ -14,7 +14,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 
 import wellkept
 from integrations.event_loops import beside_a_slow_store
-from stores import BACKENDS, Desk, desk, scratch
+from stores import EACH_BACKEND, Desk, desk, scratch
 from wellkept.errors import IllegalTransition, InvalidField, InvalidInput
 from wellkept.integrations.openai_agents import WellkeptSession, memory_instructions, memory_tools
 
@@ -28,7 +28,7 @@ ITEMS: list[Any] = [
 ]
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
     return desk(request.param, tmp_path)
 

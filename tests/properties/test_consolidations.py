@@ -19,7 +19,7 @@ from properties.acts import BRANCH, BRANCH_AGAIN, BRANCH_NEAR, COSINES, Act, few
 from properties.test_stories import SHELF, run
 from scenarios.tidy import all_the_same
 from scenarios.world import World, make, snapshot
-from stores import BACKENDS
+from stores import EACH_BACKEND
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, When
 from wellkept.core.records.merge import segments
 from wellkept.core.text.forms import canonical
@@ -29,7 +29,7 @@ from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import AliasChange, ConflictChange, JournalEntry, Link, LinkChange, MemoryChange, Plan
 
 TRIO = (BRANCH, BRANCH_AGAIN, BRANCH_NEAR)
-each_backend = pytest.mark.parametrize("backend", BACKENDS)
+each_backend = pytest.mark.parametrize("backend", EACH_BACKEND)
 
 LAX = Rule(id="lax", trigger="always", action="merge", when=When(min_similarity=0.9))
 HIDING = replace(LAX, id="hiding", winner="oldest", older="supersede")

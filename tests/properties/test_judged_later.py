@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from late import picture, store_of, stream, waits
-from stores import BACKENDS, Desk
+from stores import EACH_BACKEND, Desk
 
 LENGTH = 30
 
@@ -74,7 +74,7 @@ def _applies(ctx: Any) -> Callable[..., int]:
     return found
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 @pytest.mark.parametrize("when", [each, never, sometimes, killed])
 @pytest.mark.parametrize("seed", [5, pytest.param(22, marks=pytest.mark.soak)])
 def test_the_order_of_worker_and_writes_does_not_show_in_the_end(

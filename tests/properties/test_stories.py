@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from properties import acts
 from properties.acts import TEXTS, Act, Raised, few, perform, some, stored, world
 from scenarios.world import World, found_anywhere, snapshot
-from stores import BACKENDS, LIGHT
+from stores import BACKENDS, EACH_BACKEND, LIGHT
 from wellkept.core.gate.admit import allowed
 from wellkept.core.judging.evidence import Evidence, Judged, in_scope
 from wellkept.core.records.vectors import cosine
@@ -27,7 +27,7 @@ from wellkept.types import Candidate, Memory, NewMemory, Statement
 
 # What is tested here is content, not durability: files in memory spare a wait at every commit.
 SHELF = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-each_backend = pytest.mark.parametrize("backend", BACKENDS)
+each_backend = pytest.mark.parametrize("backend", EACH_BACKEND)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 import wellkept
 from letter import to_the_letter
-from stores import BACKENDS, LIGHT, place
+from stores import BACKENDS, EACH_BACKEND, LIGHT, place
 from wellkept import Filter, MemoryStore, Policy
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.merge import GROWN_AT_MOST, SHOWN_UPDATES, original, segments
@@ -103,7 +103,7 @@ class RefinesTheOriginal:
         return [sure if old in self._originals else apart for old, _ in pairs]
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def by_double(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     where = "memory:" if request.param == "memory" else str(place(tmp_path / "store.db"))
     model = RefinesTheOriginal([chain[0] for chain in CHAINS.values()])

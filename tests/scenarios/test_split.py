@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import wellkept
-from stores import BACKENDS, place
+from stores import EACH_BACKEND, place
 from wellkept import AsyncMemoryStore, Filter, MemoryStore
 from wellkept.engine.gate import acts
 from wellkept.errors import IllegalTransition, NotFound
@@ -22,7 +22,7 @@ from .test_wordings import FOLDING, HEAD, NEW, OLD, WORDING, contents
 ANOTHER = "It is Marta who sends the invoices."
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     where = "memory:" if request.param == "memory" else str(place(tmp_path / "store.db"))
     with wellkept.open(where, policy=FOLDING, clock=FrozenClock(), actor="ana") as opened:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import wellkept
-from stores import BACKENDS, place
+from stores import EACH_BACKEND, place
 from wellkept import MemoryStore, Policy
 from wellkept.engine.history.past import Past
 from wellkept.engine.models.embedding import Embeddings, vector_key
@@ -28,7 +28,7 @@ FATHER, FATHERS = "𐌰𐍄𐍄𐌰 𐌿𐌽𐍃𐌰𐍂 𐌸𐌿 𐌹𐌽 𐌷�
 """Gothic, of which no vocabulary has a letter."""
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     where = "memory:" if request.param == "memory" else str(place(tmp_path / "store.db"))
     with wellkept.open(where) as opened:

@@ -10,7 +10,7 @@ import pytest
 
 import wellkept
 from letter import to_the_letter
-from stores import BACKENDS, place
+from stores import EACH_BACKEND, place
 from wellkept import Filter, MemoryStore, Policy
 from wellkept.errors import IllegalTransition
 from wellkept.testing.clock import FrozenClock
@@ -27,7 +27,7 @@ ALIKE = (
 OLD, NEW = "The website is hosted on Heroku.", "Since July we host the website on Render."
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

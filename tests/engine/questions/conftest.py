@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from asked import Made, unsure
-from stores import BACKENDS, Desk
+from stores import EACH_BACKEND, Desk
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Made]:
     """Opens stores that ask; they are closed afterwards."""
     opened: list[Desk] = []
