@@ -158,7 +158,8 @@ def main() -> None:
 def with_others_of(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, object]:
     """The old head, with what the new one has for other languages than English."""
     least = {risk: {**bounds, "other": new["least"][risk]["other"]} for risk, bounds in old["least"].items()}
-    return {**old, "elsewhere": new["elsewhere"], "least": least}
+    weights = old["weights"] + [0.0] * (len(new["weights"]) - len(old["weights"]))  # of features that came later
+    return {**old, "weights": weights, "elsewhere": new["elsewhere"], "least": least}
 
 
 # --------------------------------------------------------------------------------------------
@@ -270,7 +271,7 @@ def _listing(item: Listed) -> Listing:
 
 
 def _shares(told: Opinion) -> list[list[float]]:
-    twice = (told.first, told.second) if isinstance(told, ReadTwice) else ()
+    twice = (told.first, told.second, *([told.third] if told.third else [])) if isinstance(told, ReadTwice) else ()
     return [[one.of(label) for label in LABELS] for one in (told, *twice)]
 
 
@@ -278,7 +279,7 @@ def _opinion(shares: list[list[float]] | None) -> Opinion | None:
     if shares is None:
         return None
     told, *twice = (Opinion(*one) for one in shares)
-    return ReadTwice(*shares[0], first=twice[0], second=twice[1]) if twice else told
+    return ReadTwice(*shares[0], first=twice[0], second=twice[1], third=(*twice, None)[2]) if twice else told
 
 
 def cases_of(act: Act, items: Iterable[Listed], known: Opinions) -> list[Case]:

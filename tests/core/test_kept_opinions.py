@@ -23,12 +23,13 @@ def said(*numbers: int) -> Opinion:
 shares = st.tuples(*[st.integers(0, 10_000)] * 5)
 alone = st.builds(lambda numbers: said(*numbers), shares)
 twice = st.builds(
-    lambda mean, one, other: ReadTwice(
-        **{name: getattr(mean, name) for name in NAMES}, model="m", first=one, second=other
+    lambda mean, one, other, third: ReadTwice(
+        **{name: getattr(mean, name) for name in NAMES}, model="m", first=one, second=other, third=third
     ),
     alone,
     alone,
     alone,
+    st.one_of(st.none(), alone),
 )
 
 
@@ -78,6 +79,7 @@ def test_a_reading_of_nothing_is_not_kept() -> None:
         pytest.param("AgECAwQF", 1, id="unknown sort"),
         pytest.param("AQECAwT//38", 1, id="no probability"),
         pytest.param("AwECAwQF", 1, id="a reading is missing"),
+        pytest.param("BAECAwQFAQIDBAUBAgMEBQ", 1, id="the third reading is missing"),
         pytest.param("AYCAgICAgICA", 1, id="a number without an end"),
     ],
 )

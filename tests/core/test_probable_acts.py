@@ -11,7 +11,16 @@ from wellkept.core.gate.admit import judge, settle
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.judging.letters import ChangeCues
-from wellkept.core.judging.list_head import FEATURES, ODDS_OF_THE_ACT, Act, Head, Read, chances_of, features_of
+from wellkept.core.judging.list_head import (
+    FEATURES,
+    ODDS_OF_THE_ACT,
+    Act,
+    Head,
+    Read,
+    ReadTwice,
+    chances_of,
+    features_of,
+)
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.text.letter_groups import BUCKETS, LetterWeights, letters_of
 from wellkept.policy import DEFAULT_KINDS, Policy
@@ -351,6 +360,19 @@ def test_the_features_of_a_list_are_as_many_as_the_weights_and_see_the_others():
     assert [len(features) for features in (alone, *beside)] == [FEATURES["fold"]] * 3
     assert {len(features) for features in features_of("mark", "The flat costs 900.", read)} == {FEATURES["mark"]}
     assert alone != beside[0]
+
+
+def test_the_third_reading_of_a_text_counts_when_it_may_be_folded_and_the_mean_stands_for_one_that_was_not_made():
+    shares = (SAME.same, SAME.refines, SAME.generalises, SAME.conflict, SAME.distinct)
+    of_act, was_made = FEATURES["fold"] - 2, FEATURES["fold"] - 1
+    seen = {}
+    for name, third in {"none": None, "apart": APART, "same": SAME}.items():
+        read = Read("La renta es 900.", 0.8, ReadTwice(*shares, first=SAME, second=SAME, third=third))
+        [seen[name]] = features_of("fold", "El piso cuesta 900.", [read])
+        assert features_of("mark", "El piso cuesta 900.", [read]) == features_of("mark", "El piso cuesta 900.", [Read(
+            "La renta es 900.", 0.8, ReadTwice(*shares, first=SAME, second=SAME))])  # fmt: skip
+    assert [seen[name][was_made] for name in seen] == [0.0, 1.0, 1.0]
+    assert seen["none"][of_act] == seen["same"][of_act] > seen["apart"][of_act]
 
 
 def test_letters_tell_the_candidate_that_looks_most_like_a_change():

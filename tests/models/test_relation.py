@@ -29,6 +29,7 @@ from wellkept.errors import ModelUnavailable
 from wellkept.models import multilingual, relation
 from wellkept.models.registry import load_relation_model
 from wellkept.models.relation import PackagedRelationModel
+from wellkept.models.tokenizer.pairs import LABELS, shares
 from wellkept.policy import DEFAULT_KINDS, Policy, Risk
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import NewMemory, Opinion
@@ -215,6 +216,21 @@ def test_what_is_not_english_is_read_by_both_networks(model: PackagedRelationMod
         assert isinstance(opinion, ReadTwice)
         assert opinion.first == loaded._opinion(loaded._english.calibrated(of_english[text]))
         assert opinion.first != opinion.second
+
+
+def test_what_is_not_english_and_not_clearly_distinct_is_read_alone_by_the_network_for_it(
+    model: PackagedRelationModel,
+) -> None:
+    """The heads see this reading; the opinion stays the mean of the two in the list."""
+    new, older = "Das Treffen wurde auf Dienstag verschoben.", ("Das Treffen ist am Montag.", "Tea is at four.")
+    [[moved, tea]] = model.read_lists([(new, older)])
+    network = relation._load(relation._packaged(), os.getpid())._multilingual()
+    assert isinstance(moved, ReadTwice) and isinstance(tea, ReadTwice)
+    alone = shares(network.calibrated(network.alone(older[0], new)))
+    assert moved.third is not None
+    assert [moved.third.of(label) for label in LABELS] == [round(float(share), 4) for share in alone]
+    assert moved.third.conflict > moved.third.distinct
+    assert tea.distinct >= network.clearly and tea.third is None
 
 
 def test_beside_an_english_text_only_the_older_texts_in_other_languages_are_read_again(

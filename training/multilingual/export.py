@@ -23,6 +23,7 @@ from training.lists.train import reader_of
 from training.package import MODELS, RUNTIME, WEIGHTS, pin
 from wellkept.models.multilingual import PIECES
 from wellkept.models.relation import fitted
+from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT
 
 
 def main() -> None:
@@ -39,7 +40,10 @@ def main() -> None:
     scale, bias = calibration((pairs, measured(path, reader, pairs, words_in=WEIGHTS)))
     settings = json.loads(card.read_text(encoding="utf-8"))
     added = settings.pop("pieces")
-    settings |= {"multilingual": {"scale": scale, "bias": bias}, "pieces": added}
+    settings |= {
+        "multilingual": {"scale": scale, "bias": bias, "clearly_distinct": CLEARLY_DISTINCT},
+        "pieces": added,
+    }
     card.write_text(json.dumps(settings, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     pin(MODELS / "multilingual.py", PIECES_SHA256=hashlib.sha256(pieces).hexdigest())
     pin(RUNTIME, MULTILINGUAL_SHA256=path, CARD_SHA256=card, FITTED_SHA256=fitted(settings))

@@ -3,10 +3,10 @@
 It is used only for the few texts that rules leave open. A new text is read with all its candidates in one row. A
 candidate that is not clearly *distinct* is read once more, alone and in the other order, because a text that sounds
 like a repetition is easily taken for one of the nearest candidate. What is not English is read once more by a network
-that has learnt a hundred languages; it is loaded with the first such text. A pair alone is read in both orders, so that
-the swapped pair has the mirrored opinion. Opinions are identical on every processor and in any batch: products are
-integer products, each row is scaled separately, and logits and probabilities are rounded to 4 decimals. Training, data
-and limits: `weights/RELATION.md`.
+that has learnt a hundred languages, with its candidates and then alone; it is loaded with the first such text. A pair
+alone is read in both orders, so that the swapped pair has the mirrored opinion. Opinions are identical on every
+processor and in any batch: products are integer products, each row is scaled separately, and logits and probabilities
+are rounded to 4 decimals. Training, data and limits: `weights/RELATION.md`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
 MULTILINGUAL_SHA256 = "225e901b530cb24e2b76c8385f0ba9977be70c4f92f8c071eb8382bd8ea47a6d"
 """Of the network for other languages, which reads the pieces of `wellkept.models.multilingual`."""
-CARD_SHA256 = "c0114bac7b01c419a581cc1ede5ac2954426b2da2bd240dba901cc0e2bd45c5d"
-FITTED_SHA256 = "6e6377d2c5a8b4a6089c5ead2a5fa4f1ccd696b41d8d6ac84332b93724aefc59"
+CARD_SHA256 = "64422e643ff1185f277e98f77cb7366254a3586d374926eb856a67c67d261a89"
+FITTED_SHA256 = "307519a508529129f9c29322653aa91492ff985303a6bfe09b745faffa6a2cc5"
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
@@ -159,7 +159,9 @@ def _load_multilingual(folder: Path, _process: int) -> Network:
     settings = _settings(folder)["multilingual"]
     reader = ListReader(multilingual.tokenizer(folder))
     running = _session(folder, "multilingual.onnx")
-    return Network(reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE, folder)
+    return Network(
+        reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE, folder, settings["clearly_distinct"]
+    )
 
 
 def _session(folder: Path, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -38,6 +38,7 @@ class Network:
         unreadable: Share of unknown letters above which a text is not read.
         shared: Folder of the vectors of pieces, of the network for other languages; it reads only scripts that it has
             learnt.
+        clearly: Probability of *distinct* from which a candidate is not read again, alone.
     """
 
     reader: ListReader
@@ -46,6 +47,7 @@ class Network:
     bias: Sequence[float]
     unreadable: float
     shared: Path | None = None
+    clearly: float = CLEARLY_DISTINCT
 
     def listed(self, new: str, texts: Sequence[str]) -> dict[str, Logits]:
         """The logits of how a new text relates to each of the texts, read together; unreadable ones are left out."""
@@ -152,17 +154,21 @@ class LoadedModel:
     def _of_readings(self, new: str, old: str, first: Logits | None, other: Logits | None) -> Opinion | None:
         """The opinion on a candidate from its logits in the list, by the network for English and by the other one.
 
-        What only the network for English has read is read again, alone, unless it is clearly *distinct*.
+        A text is read again, alone, unless it is clearly *distinct*: by the network that is for its language.
         """
         readings = [] if first is None else [self._english.calibrated(first)]
         if other is not None:
             readings.append(self._multilingual().calibrated(other))
-        elif first is not None and shares(first)[-1] < CLEARLY_DISTINCT:
+        elif first is not None and shares(first)[-1] < self._english.clearly:
             readings.append(self._english.calibrated(self._english.alone(old, new)))
         if len(readings) < 2:
             return self._opinion(readings[0]) if readings else None
+        mean = self._opinion(np.mean(readings, axis=0))
         one, two = map(self._opinion, readings)
-        return ReadTwice(**self._told(np.mean(readings, axis=0)), first=one, second=two)
+        third = None
+        if other is not None and mean.distinct < (network := self._multilingual()).clearly:
+            third = self._opinion(network.calibrated(network.alone(old, new)))
+        return ReadTwice(**asdict(mean), first=one, second=two, third=third)
 
     def _opinion(self, logits: Logits) -> Opinion:
         return Opinion(**self._told(logits))

@@ -77,8 +77,11 @@ def opinions_in(reading: Reading, count: int) -> tuple[Opinion | None, ...] | No
 
 
 def _parts(opinion: Opinion) -> Sequence[Opinion]:
-    """An opinion alone, or the mean of two readings with both."""
-    return (opinion.plain, opinion.first, opinion.second) if isinstance(opinion, ReadTwice) else (opinion,)
+    """An opinion alone, or the mean of two readings with both, and with a third reading if there was one."""
+    if not isinstance(opinion, ReadTwice):
+        return (opinion,)
+    third = () if opinion.third is None else (opinion.third,)
+    return (opinion.plain, opinion.first, opinion.second, *third)
 
 
 def _numbers(opinion: Opinion) -> bytes | None:
@@ -103,10 +106,10 @@ def _opinion(numbers: Iterator[int], model: str) -> Opinion | None:
             return None
         case 1:
             return _one(numbers, model)
-        case 3:
-            mean, first, second = (_one(numbers, model) for _ in range(3))
+        case 3 | 4 as count:
+            mean, first, second, *third = (_one(numbers, model) for _ in range(count))
             shares = (mean.same, mean.refines, mean.generalises, mean.conflict, mean.distinct)
-            return ReadTwice(*shares, model, first=first, second=second)
+            return ReadTwice(*shares, model, first=first, second=second, third=third[0] if third else None)
         case other:
             raise ValueError(other)
 

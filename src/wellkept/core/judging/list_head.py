@@ -24,7 +24,7 @@ from wellkept.types import Opinion
 
 Act: TypeAlias = Literal["fold", "mark"]
 
-FEATURES = {"fold": 45, "mark": 35}
+FEATURES = {"fold": 52, "mark": 35}
 """Number of features of a candidate, by act."""
 ODDS_OF_THE_ACT = 5
 """Place of the log-odds of the act's own probability among them."""
@@ -40,10 +40,12 @@ class ReadTwice(Opinion):
     Attributes:
         first: The opinion on the text among other older texts.
         second: The opinion on it alone, or that of a second network on it among the others.
+        third: The opinion of the second network on it alone, which is no part of the mean.
     """
 
     first: Opinion
     second: Opinion
+    third: Opinion | None = None
 
     @property
     def plain(self) -> Opinion:
@@ -80,6 +82,11 @@ class Read:
     def second(self) -> Opinion:
         """What the second reading said, if there was one; otherwise the first."""
         return self.opinion.second if isinstance(self.opinion, ReadTwice) else self.opinion
+
+    @property
+    def third(self) -> Opinion | None:
+        """What the third reading said, if there was one."""
+        return self.opinion.third if isinstance(self.opinion, ReadTwice) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +157,17 @@ def features_of(
         For each candidate: log-odds of the opinion and of the act; the cosine and its distance to the nearest and to
         the next; the largest log-odds among the others and in the whole list; shares of common words; counts of common
         and differing numbers and names; lengths. To fold also the probabilities themselves and their distance to the
-        others'. Then the log-odds of the second reading. Last the letters: how much the pair looks like a change,
-        and how much more than the others; how much the new text sounds like one.
+        others'. Then the log-odds of the second reading, and the letters: how much the pair looks like a change, and
+        how much more than the others; how much the new text sounds like one. Last, to fold, the log-odds of the third
+        reading, and whether there was one.
     """
     news = cues.of_text(new) if cues else 0.0
     changes = [cues.of_pair(new, item.text) if cues else 0.0 for item in read]
     found = []
     for place, change in enumerate(changes):
         beyond = max((other for at, other in enumerate(changes) if at != place), default=0.0)
-        found.append((*_seen(act, new, read, place), change, change - beyond, news))
+        third = _of_third(read[place]) if act == "fold" else ()
+        found.append((*_seen(act, new, read, place), change, change - beyond, news, *third))
     return tuple(found)
 
 
@@ -183,6 +192,12 @@ def _seen(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[float, 
         *(_shares(found, others, len(read)) if act == "fold" else ()),
         *_log_odds(act, again),
     )
+
+
+def _of_third(found: Read) -> tuple[float, ...]:
+    """The third reading; the mean of the others where there was none."""
+    third = found.third
+    return (*_log_odds("fold", found.opinion if third is None else third), float(third is not None))
 
 
 def _log_odds(act: Act, said: Opinion) -> tuple[float, ...]:
