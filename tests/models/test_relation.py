@@ -29,7 +29,7 @@ from wellkept.errors import ModelUnavailable
 from wellkept.models import multilingual, relation
 from wellkept.models.registry import load_relation_model
 from wellkept.models.relation import PackagedRelationModel
-from wellkept.models.tokenizer.pairs import LABELS, shares
+from wellkept.models.tokenizer.pairs import shares
 from wellkept.policy import DEFAULT_KINDS, Policy, Risk
 from wellkept.testing.embedder import FakeEmbedder
 from wellkept.types import NewMemory, Opinion
