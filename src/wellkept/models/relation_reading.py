@@ -154,7 +154,8 @@ class LoadedModel:
     def _of_readings(self, new: str, old: str, first: Logits | None, other: Logits | None) -> Opinion | None:
         """The opinion on a candidate from its logits in the list, by the network for English and by the other one.
 
-        A text is read again, alone, unless it is clearly *distinct*: by the network that is for its language.
+        A text that is not clearly *distinct* is read again, alone, by the network for its language: English as a part
+        of the mean, what is not English for the heads only.
         """
         readings = [] if first is None else [self._english.calibrated(first)]
         if other is not None:
