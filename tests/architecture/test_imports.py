@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -103,8 +104,8 @@ def test_listing_memories_costs_few_times_what_importing_numpy_does(tmp_path: Pa
         store.remember("Tea is upstairs.")
     ours = [sys.executable, "-m", "wellkept.cli", "--db", str(file), "--embedder", "hashing", "list"]
     floor = [sys.executable, "-c", "import numpy"]
-    least = [min(cpu_of(command, tmp_path) for _ in range(4)) for command in (ours, floor)]
-    assert least[0] < 4 * least[1], least
+    turns = [(cpu_of(ours, tmp_path), cpu_of(floor, tmp_path)) for _ in range(7)]  # in turns: other work disturbs both
+    assert median(one / other for one, other in turns) < 4, turns
 
 
 def cpu_of(command: list[str], folder: Path) -> float:
