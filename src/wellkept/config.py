@@ -16,12 +16,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from wellkept.errors import ConfigError, use_one_of
+from wellkept.frozen import frozen
 from wellkept.parsing import number_within, parsed_toml
 from wellkept.policy import Policy
 
@@ -76,7 +77,7 @@ _FLAGS, _ENVIRONMENT, _DEFAULT = "flag", "environment", "default"
 _ON, _OFF = "true", "false"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Settings:
     """The effective settings, and the source of each.
 
@@ -138,7 +139,7 @@ class Settings:
         return store_file(self.db)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Layer:
     """The settings of one source."""
 

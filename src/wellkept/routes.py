@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from wellkept.frozen import frozen
 
 Method: TypeAlias = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Route:
     """The HTTP route of an operation.
 

@@ -7,7 +7,7 @@ called, and there is no network access.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,13 +16,14 @@ from wellkept.adapters.databases import is_sqlite, looking_at
 from wellkept.adapters.foreign_records import Found, as_rows
 from wellkept.engine.transfer.import_export import ImportSpec, Row
 from wellkept.errors import InvalidField, NotAStore, StorePathError
+from wellkept.frozen import frozen
 from wellkept.policy import Policy
 
 Reader: TypeAlias = Callable[[Path], Iterator[Found]]
 JSON_LINES = "jsonl"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """A supported store format.
 
@@ -39,7 +40,7 @@ class Format:
     in_order: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A recognised store.
 

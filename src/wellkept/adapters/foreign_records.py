@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ from wellkept.core.text.forms import excerpt
 from wellkept.engine.base.numbered_lines import Line
 from wellkept.engine.transfer.import_export import ImportSpec, Relations, Row, rows
 from wellkept.errors import InvalidInput, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_json
 from wellkept.policy import Policy
 
@@ -37,7 +38,7 @@ kinds automatically, which a guessed kind must not trigger.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Foreign:
     """One memory of another tool.
 
@@ -105,7 +106,7 @@ class Foreign:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Unread:
     """An entry of a source that cannot be read.
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from wellkept.errors import Corrupt, InvalidInput, SchemaTooNew
+from wellkept.frozen import frozen
 
 _FLOATS = re.compile(rb"(?:G.{8}){8,}", re.DOTALL)
 _FLOAT = np.dtype([("code", "u1"), ("value", ">f8")])
@@ -30,7 +31,7 @@ _DEEPEST = 40
 _TOO_LARGE = "a pickled value is too large or refers to itself"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Name:
     """The name of a class or function."""
 

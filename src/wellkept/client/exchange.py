@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import quote
@@ -13,6 +13,7 @@ import httpx2
 
 from wellkept.client.failures import PASSING, error_of, not_ours, unreachable
 from wellkept.errors import ConfigError, InvalidField, NotFound
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_json
 from wellkept.types import Json
 
@@ -23,7 +24,7 @@ NAMESPACE, SESSION, KEY = "Wellkept-Namespace", "Wellkept-Session", "Idempotency
 QUEUE = "Wellkept-Queue"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Call(Generic[T]):
     """One request and the reader of its answer.
 
@@ -49,7 +50,7 @@ class Call(Generic[T]):
     bare: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Setting:
     """The target of a client's calls, with its identity and its retry settings.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wellkept.core.judging.calibration import rounded
@@ -13,6 +13,7 @@ from wellkept.evaluation.pair_metrics import Case
 from wellkept.evaluation.report import measure_pairs
 from wellkept.evaluation.run import Judging, Progress, Setup, Warm, available, run_pairs
 from wellkept.evaluation.tiers import TIERS, Alike, Tier, model_alone
+from wellkept.frozen import frozen
 from wellkept.models.registry import load_relation_model
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ MODEL = "model only"
 NLI = "rules and foreign NLI"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One configuration and its metrics."""
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from wellkept.errors import InvalidInput
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_json
 
 Gold: TypeAlias = Literal[
@@ -35,7 +35,7 @@ _TRUTH = re.compile(r"(?P<again>restates|refines) (?P<of>\S+)|(?P<how>updates |l
 _Item = TypeVar("_Item")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Pair:
     """A stored text, a new text, and their relation.
 
@@ -56,7 +56,7 @@ class Pair:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairFile:
     """The pairs of one file, named without folders; `public` marks files of sentence pairs."""
 
@@ -65,7 +65,7 @@ class PairFile:
     pairs: tuple[Pair, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Write:
     """One text of a story: its time, and its effect on the true values.
 
@@ -86,7 +86,7 @@ class Write:
     value: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """A query, a required substring of the answer, and substrings that are outdated."""
 
@@ -96,7 +96,7 @@ class Query:
     stale: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Story:
     """A sequence of writes and queries for one store."""
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from wellkept.evaluation.labelled_files import Act, Query, Write
 from wellkept.evaluation.outcome import Change, Kept
+from wellkept.frozen import frozen
 from wellkept.types import Memory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """The content of a row: a value of a key, stated or refined."""
 
@@ -23,7 +23,7 @@ class Said:
     act: Act
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WriteSeen:
     """The effect of one write of a story.
 
@@ -54,7 +54,7 @@ class WriteSeen:
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuerySeen:
     """Recall results of a query.
 

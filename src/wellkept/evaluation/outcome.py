@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from wellkept.core.text.forms import excerpt, search_terms
+from wellkept.frozen import frozen
 from wellkept.types import Conflict, Difference, Match, Memory, Relation, WriteResult
 
 Kept: TypeAlias = Literal["stored", "evolved", "flagged", "lost"]
@@ -15,7 +15,7 @@ Hidden: TypeAlias = Literal["", "conflict", "other"]
 _QUOTED = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Seen:
     """The effect of the second text of a pair.
 
@@ -49,7 +49,7 @@ class Seen:
     degraded: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Change:
     """A namespace before and after one write.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,13 +28,14 @@ from wellkept.evaluation.ratios import (
     values_of,
     weights,
 )
+from wellkept.frozen import frozen
 
 CLASSES = ("same", "refines", "conflict", "distinct")
 PRECISION = 0.92
 HARMS = ("updates_lost", "false_merges", "duplicates_missed", "wrong_supersessions")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """A pair and its result."""
 

@@ -7,12 +7,13 @@ changes item weights, so a thousand resamples are one matrix product.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from wellkept.frozen import frozen
 
 Column: TypeAlias = "NDArray[np.float64]"
 Interval: TypeAlias = "list[float] | None"
@@ -23,7 +24,7 @@ _LEVEL = (2.5, 97.5)
 _DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ratio:
     """A metric as per-item hits and base.
 

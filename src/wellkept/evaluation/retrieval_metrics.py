@@ -7,7 +7,6 @@ several texts contains all their turns, so merging does not count as loss.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from wellkept.evaluation.ratios import (
@@ -21,6 +20,7 @@ from wellkept.evaluation.ratios import (
     weights,
 )
 from wellkept.evaluation.retrieval_reading import ADVERSARIAL, Format, Question
+from wellkept.frozen import frozen
 
 DEPTHS = (5, 10)
 _NARROWER: Mapping[Format, Mapping[str, frozenset[str]]] = {
@@ -31,7 +31,7 @@ _NARROWER: Mapping[Format, Mapping[str, frozenset[str]]] = {
 """Metrics over fewer questions, and the groups they exclude."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """Hits of a question, best first.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, get_args
 
 from wellkept.errors import InvalidInput
 from wellkept.evaluation.labelled_files import objects, spread
+from wellkept.frozen import frozen
 
 Format: TypeAlias = Literal["locomo", "beam"]
 Unit: TypeAlias = Literal["turns", "observations", "messages", "user-messages"]
@@ -29,7 +29,7 @@ _DIA_ID = re.compile(r"D:?(?P<session>\d+):(?P<turn>\d+)")
 _DATE = re.compile(r"(?P<clock>\d{1,2}:\d{2}\s*[ap]m) on (?P<day>\d{1,2} \w+),? (?P<year>\d{4})", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Document:
     """A text that is stored and searched.
 
@@ -48,7 +48,7 @@ class Document:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A question, its group, and the ids of its evidence."""
 
@@ -59,7 +59,7 @@ class Question:
     evidence: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Collection:
     """A retrieval set.
 
@@ -79,7 +79,7 @@ class Collection:
     repaired: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Line:
     place: str
     fields: Mapping[str, Any]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from wellkept.evaluation.retrieval_baseline import PLAYED, Pool, played
 from wellkept.evaluation.retrieval_metrics import DEPTHS, Answer
 from wellkept.evaluation.retrieval_reading import Collection, Document, Question
 from wellkept.evaluation.run import Progress, Setup, StoryClock, embedded_text, opened, placed
+from wellkept.frozen import frozen
 from wellkept.types import MemoryFields, OnConflict
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _BETWEEN = timedelta(seconds=20)
 _BETWEEN_SITTINGS = timedelta(hours=20)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Stored:
     """The stored set and its answers.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +19,7 @@ from wellkept.evaluation.ledger import Ledger, QuerySeen, WriteSeen
 from wellkept.evaluation.outcome import Change, seen
 from wellkept.evaluation.pair_metrics import Case
 from wellkept.evaluation.story_metrics import TOP, StorySeen
+from wellkept.frozen import frozen
 from wellkept.policy import Policy
 from wellkept.types import Hit, Memory, MemoryChange, Statement, WriteResult
 
@@ -41,7 +42,7 @@ SHOWN = 10
 # The store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Setup:
     """The configuration that is measured.
 

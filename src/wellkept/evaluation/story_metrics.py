@@ -6,17 +6,17 @@ Bootstrap intervals resample whole stories, because the writes of a story are de
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from wellkept.evaluation.labelled_files import Story
 from wellkept.evaluation.ledger import QuerySeen, WriteSeen
 from wellkept.evaluation.ratios import Column, Ratio, column, counts_of, intervals_of, values_of, weights
+from wellkept.frozen import frozen
 
 TOP = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StorySeen:
     """A story and its results."""
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.evaluation.outcome import Seen
+from wellkept.frozen import frozen
 from wellkept.types import Opinion, Relation
 
 _WORD = re.compile(r"[\w']+")
@@ -23,7 +24,7 @@ _CONFLICT_NEGATIONS = frozenset(
 _MERGE_NEGATIONS = ("not", "never", "avoid", "cannot", "won't")  # "do not" is in "not"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Alike:
     """Input of a tier: two texts, their similarity, and whether both have the same given subject."""
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import metadata
 
 from wellkept.errors import FrameworkUnavailable
+from wellkept.frozen import frozen
 
 _NUMBER = re.compile(r"\d{1,9}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Framework:
     """A framework that an integration needs.
 

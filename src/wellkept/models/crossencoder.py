@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellkept.errors import ModelUnavailable
+from wellkept.frozen import frozen
 from wellkept.models.onnx import missing
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _ROLES = {
 # Files
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Files:
     """The model file and the folders that may hold its companion files.
 
@@ -110,7 +110,7 @@ def tokenizer_of(files: Files) -> Tokenizer:
 # Inputs
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Input:
     """One model input: name, role, type and fixed length (0: variable)."""
 

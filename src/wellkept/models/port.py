@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from wellkept.errors import ModelUnavailable
+from wellkept.frozen import frozen
 
 if TYPE_CHECKING:
     from wellkept.core.judging.calibration import Calibration
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wellkept.types import Opinion, Vector
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Embedded:
     """The vector of one text.
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.records.vectors import unit
+from wellkept.frozen import frozen
 from wellkept.types import Vector
 
 _SHIFT = 20
 """Bits of a component. Whole numbers below 2**53 add up exactly in double precision, in any order of a processor."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionMap:
     """A linear map that is added to a vector.
 

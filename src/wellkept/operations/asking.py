@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -12,6 +11,7 @@ from wellkept.core.asking.answer_text import HOW, answer_of
 from wellkept.core.asking.candidates import MOST_SHOWN
 from wellkept.engine.base.inputs import MAX_LIMIT
 from wellkept.errors import AlreadyAnswered, InvalidAnswer, NotFound
+from wellkept.frozen import frozen
 from wellkept.operations import inputs, outputs
 from wellkept.operations.pages import page
 from wellkept.operations.parts import Given, Moment
@@ -61,7 +61,7 @@ class Judge(inputs.Undo):
     verdict: Rightness = Field(description="right: the decision fits. wrong: it does not. unsure: nobody can say.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerError:
     """An answer that changed nothing: the question, the kind of error, and the reason."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel
 
+from wellkept.frozen import frozen
 from wellkept.operations.handlers import verb
 from wellkept.routes import ROUTES, Route
 
@@ -27,7 +27,7 @@ def ok(result: BaseModel) -> int:
     return 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation:
     """One operation on a store, identical on every surface.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wellkept.errors import NotFound
+from wellkept.frozen import frozen
 from wellkept.types import Memory, MemoryChange
 
 if TYPE_CHECKING:
     from wellkept.engine.verbs.store import MemoryStore
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """A memory before the undo and now; None when it does not exist."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellkept.errors import InvalidPolicy, use_one_of
+from wellkept.frozen import frozen
 from wellkept.policy.presets import PRESETS
 from wellkept.policy.record import ConflictsWith, Decay, KindPolicy
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PolicyPack:
     """A named group of kinds.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from wellkept.errors import InvalidPolicy
+from wellkept.frozen import frozen
 from wellkept.types import OnConflict
 
 BandOutcome: TypeAlias = Literal["skip", "link", "evolve", "merge"]
@@ -39,7 +39,7 @@ AUTO_LINK_AT = 0.65
 MOST_AUTO_LINKS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Band:
     """The outcome for a candidate at or above a similarity, unless a difference prevents it.
 
@@ -59,7 +59,7 @@ class Band:
         return similarity >= self.at if self.inclusive else similarity > self.at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decay:
     """How fast an unused memory of a kind fades.
 
@@ -112,7 +112,7 @@ def _not_allowed(name: str, value: object, allowed: tuple[str, ...]) -> InvalidP
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class KindPolicy:
     """What the write gate does with memories of one kind.
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from wellkept.frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -205,7 +206,7 @@ class Counting(Protocol):
         """As `Tx.touch`, but now or later, and without waiting; what is read again meanwhile counts once more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sampled:
     """Quality of an approximate index, measured when it was built.
 
@@ -234,7 +235,7 @@ class Approximating(Protocol):
         """Search this namespace exactly again, which is the default."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Closed:
     """To whom a namespace is closed because of a move.
 

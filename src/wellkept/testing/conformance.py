@@ -12,14 +12,15 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from wellkept.frozen import frozen
 from wellkept.storage.port import Storage
 from wellkept.testing.checks import isolation, moving, questions, reading, writing
 from wellkept.testing.checks.world import World
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """One required behaviour.
 
@@ -34,7 +35,7 @@ class Check:
     reopens: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Report:
     """Results of the checks, by name."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
 
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.types.comparisons import Conflict
 from wellkept.types.links import Link
 from wellkept.types.memories import Memory
@@ -24,7 +25,7 @@ RecallMode: TypeAlias = Literal["default", "semantic", "hybrid"]
 MoveReason: TypeAlias = Literal["outdates", "contradicts", "updates", "updates_part", "replaces"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Filter:
     """Which memories to read; an empty tuple or None means "any".
 
@@ -70,7 +71,7 @@ class Filter:
     metadata: Mapping[str, Json] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Neighbours:
     """Candidates of one query from a backend: ids and their stored vectors, row by row."""
 
@@ -78,7 +79,7 @@ class Neighbours:
     vectors: NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExpandSpec:
     """Which linked memories to add after the hits.
 
@@ -146,7 +147,7 @@ class PackOptions(TypedDict, total=False):
     min_score: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Move:
     """Why a hit precedes one that fits the query better: it is the newer of the two.
 
@@ -163,7 +164,7 @@ class Move:
     probability: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """One result of `recall`.
 
@@ -217,7 +218,7 @@ class Hit:
         return Hits([self])._repr_html_()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeftOut:
     """A memory that was considered and is not in the result.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
+from wellkept.frozen import frozen
 from wellkept.types.memories import Memory
 from wellkept.types.words import ConflictKind, DifferenceKind, Lifecycle, MatchAction, Relation, Resolution, Stage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """One named difference between two texts, with the words that show it.
 
@@ -31,7 +31,7 @@ class Difference:
     sure: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opinion:
     """The relation model's result for a pair: a calibrated probability for each relation, 4 decimals.
 
@@ -65,7 +65,7 @@ class Opinion:
         return max(among, key=self.of)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Reading:
     """What the relation model said when it read a new text beside older ones, kept so that nobody asks it again.
 
@@ -82,7 +82,7 @@ class Reading:
     opinions: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """The result of comparing a new text with a stored memory.
 
@@ -112,7 +112,7 @@ class Comparison:
         return self.opinion.of(self.relation)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """A stored memory found by a stage, before it is compared."""
 
@@ -121,7 +121,7 @@ class Candidate:
     cosine: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """A candidate after comparison: its relation to the new text and the action taken."""
 
@@ -137,7 +137,7 @@ class Match:
     opinion: Opinion | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """One step of a decision: the rule that fired and its input."""
 
@@ -145,7 +145,7 @@ class Reason:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Conflict:
     """Two memories that contradict each other (contradiction), say the same (duplicate), or of which
     the newer probably replaces the older (outdated).

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from wellkept.frozen import frozen
 from wellkept.types.comparisons import Conflict, Match, Reading, Reason
 from wellkept.types.links import Link
 from wellkept.types.memories import Memory
@@ -12,7 +12,7 @@ from wellkept.types.questions import Chance
 from wellkept.types.words import Degradation, Outcome
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryChange:
     """A memory row is inserted, changed or deleted."""
 
@@ -20,7 +20,7 @@ class MemoryChange:
     after: Memory | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AliasChange:
     """A content hash starts or stops pointing at a memory. Merged memories keep all their hashes."""
 
@@ -29,7 +29,7 @@ class AliasChange:
     present: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkChange:
     """A link is inserted or deleted."""
 
@@ -37,7 +37,7 @@ class LinkChange:
     after: Link | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConflictChange:
     """A conflict row is inserted, changed or deleted."""
 
@@ -48,7 +48,7 @@ class ConflictChange:
 Effect: TypeAlias = MemoryChange | AliasChange | LinkChange | ConflictChange
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Decision:
     """The decision about one write, with reasons; made by the core, applied by the engine.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from wellkept.frozen import frozen
 from wellkept.types.words import Json
 
 QueueState: TypeAlias = Literal["idle", "due", "running", "failed"]
@@ -16,7 +17,7 @@ WHOLE_STORE = "/"
 """Stands in place of a namespace for jobs of the whole store. No namespace can have this name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Cadence:
     """When a job of one kind is due in a namespace.
 
@@ -36,7 +37,7 @@ class Cadence:
     idle: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class QueuedJob:
     """A job of a namespace, with the result of its last pass. There is one per kind.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from wellkept.frozen import frozen
 from wellkept.types.comparisons import Match, Reading, Reason
 from wellkept.types.effects import Effect
 from wellkept.types.memories import Memory
@@ -16,7 +16,7 @@ Rightness: TypeAlias = Literal["right", "wrong", "unsure"]
 """What somebody says about a past decision."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class JournalEntry:
     """One applied decision: what was done, by whom, under which policy, why, and how to undo it.
 
@@ -60,7 +60,7 @@ class JournalEntry:
     reading: Reading | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Version:
     """A memory as one journal entry left it; `memory` is None when the entry removed it."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Self
 
+from wellkept.frozen import frozen
 from wellkept.types.memories import Memory
 
 MAY_RESTATE = "may_restate"
@@ -17,7 +17,7 @@ UPDATES_PART = "updates_part"
 """Relation of a memory to an older one of which it replaces a part: both hold, and recall puts the newer first."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """A directed link with a relation; unique by (src, dst, rel)."""
 
@@ -27,7 +27,7 @@ class Link:
     created_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Graph:
     """A neighbourhood: memories by id, links between them, and linked ids without a memory."""
 
@@ -36,7 +36,7 @@ class Graph:
     dangling: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Neighbour:
     """A memory reached over a link, with the link's relation and direction."""
 

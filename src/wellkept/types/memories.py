@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TypedDict
 
+from wellkept.frozen import frozen
 from wellkept.types.showing import line, short_id, shown
 from wellkept.types.words import Json, Kind, Polarity, Status
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Statement:
     """The content of a memory: the fields that new and stored memories share.
 
@@ -62,7 +63,7 @@ class Statement:
     ended_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class NewMemory(Statement):
     """A memory to be written.
 
@@ -84,7 +85,7 @@ class NewMemory(Statement):
     recorded_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ImportedMemory(NewMemory):
     """A memory from another store, with its usage there.
 
@@ -130,7 +131,7 @@ class MemoryFields(TypedDict, total=False):
     recorded_at: datetime | str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Update:
     """One dated addition to an evolved memory."""
 
@@ -139,7 +140,7 @@ class Update:
     similarity: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Memory(Statement):
     """A stored memory.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.types.answers import Hit
 from wellkept.types.comparisons import Conflict
 from wellkept.types.showing import count_of, escaped, shown
@@ -20,7 +20,7 @@ MAX_BUDGET = 10_000_000
 _MAX_EXCLUDED = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """Hits that say the same.
 
@@ -49,7 +49,7 @@ class Group:
         return tuple(hit.memory.id for hit in self.members)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PackSpec:
     """How to make a pack.
 
@@ -83,7 +83,7 @@ class PackSpec:
             raise InvalidField(f"has {len(self.exclude)} items", where="exclude", todo=f"Use at most {_MAX_EXCLUDED}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Pack:
     """The current memories about a query, as text for a prompt.
 

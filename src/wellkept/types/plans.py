@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal, TypeAlias, get_args
 
+from wellkept.frozen import frozen
 from wellkept.types.comparisons import Difference
 from wellkept.types.words import ConflictKind, Json, Kind
 
@@ -20,7 +21,7 @@ Edge: TypeAlias = tuple[str, str, str]
 """Source, destination and relation of a link."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Scope:
     """Which memories a consolidation run reads, within the namespace of the store.
 
@@ -37,7 +38,7 @@ class Scope:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Rationale:
     """Why an action was planned.
 
@@ -60,7 +61,7 @@ class Rationale:
     differences: tuple[Difference, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowChange:
     """Changed fields of one memory, before and after.
 
@@ -72,7 +73,7 @@ class RowChange:
     after: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Flag:
     """A conflict to open: two memories that contradict each other or may say the same, or a mark; without time.
 
@@ -91,7 +92,7 @@ class Flag:
     probability: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Action:
     """One step of a plan, applied in one transaction.
 
@@ -125,7 +126,7 @@ class Action:
     samples: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Detected:
     """What detection found, before any rule is applied."""
 
@@ -137,7 +138,7 @@ class Detected:
     asked: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Plan:
     """The proposed changes of a run. The same store, policy and rules give the same plan.
 
@@ -171,7 +172,7 @@ PLAN_SCHEMA = 2
 """Version of the layout of a plan file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActionResult:
     """The result of one action: executed, already done, stale, left out or failed, with the reason."""
 
@@ -182,7 +183,7 @@ class ActionResult:
     entry: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunReport:
     """The result of a run or of a dry run.
 
@@ -222,7 +223,7 @@ class RunReport:
         return sum(result.state in states for result in self.results)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class UndoReport:
     """The result of undoing a run.
 

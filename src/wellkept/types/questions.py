@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from wellkept.frozen import frozen
 from wellkept.types.memories import Memory
 from wellkept.types.showing import count_of, line, shown
 
@@ -22,7 +22,7 @@ BATCH = 10
 """Most questions that a model is asked at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chance:
     """What the gate thinks of one candidate of a new text.
 
@@ -39,7 +39,7 @@ class Chance:
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionRecord:
     """The question that a journal entry asks; it holds no text.
 
@@ -58,7 +58,7 @@ class QuestionRecord:
     audited: AutomaticAct | Literal[""] = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerPart:
     """One statement of an answer: a verb and the numbers of the candidates it is about."""
 
@@ -69,7 +69,7 @@ class AnswerPart:
         return f"{self.verb} {','.join(map(str, self.numbers))}".strip()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionCandidate:
     """A stored memory that the new one may repeat, replace or extend.
 
@@ -89,7 +89,7 @@ class QuestionCandidate:
         return f"{self.number}. {self.memory.created_at:%Y-%m-%d} {self.memory.kind}  {line(self.memory.content)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Question:
     """A question about a stored memory: whether it is new, or repeats, replaces or extends an older one.
 
@@ -121,7 +121,7 @@ class Question:
         return shown("Question", {**said, "worth": round(self.worth, 3), "audited": self.audited})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Answered:
     """The result of an answer.
 
@@ -145,7 +145,7 @@ class Answered:
         return self.message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AskingReport:
     """How a namespace asks, and how often its automatic acts were wrong.
 
@@ -162,7 +162,7 @@ class AskingReport:
     shifts: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AnswersReport:
     """What became of the questions that a model was asked.
 

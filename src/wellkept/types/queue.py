@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from wellkept.frozen import frozen
 from wellkept.types.results import WriteResult
 from wellkept.types.words import Json, OnConflict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class QueuedWrite:
     """A write that waits in the queue.
 
@@ -41,7 +41,7 @@ class QueuedWrite:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flushed:
     """The result of flushing the queue, in the order of the calls.
 

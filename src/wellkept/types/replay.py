@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from wellkept.frozen import frozen
 from wellkept.types.comparisons import Reason
 
 ReplayMode: TypeAlias = Literal["independent", "forward"]
@@ -15,7 +15,7 @@ ReplayCause: TypeAlias = Literal["policy", "surroundings", "unknown"]
 Agreement: TypeAlias = Literal["agreed", "disagreed", "undecided"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReplayAnswers:
     """How the replayed decisions compare with answers to questions about the same writes.
 
@@ -30,7 +30,7 @@ class ReplayAnswers:
     undecided: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Verdict:
     """The result of one write decision, in short.
 
@@ -54,7 +54,7 @@ class Verdict:
     conflicts: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReplayDifference:
     """A past decision that the replayed policy decides differently.
 
@@ -80,7 +80,7 @@ class ReplayDifference:
     cause: ReplayCause
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Unreplayed:
     """A journal entry that could not be replayed, and the reason."""
 
@@ -90,7 +90,7 @@ class Unreplayed:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplayCount:
     """How many decisions changed from one outcome to another; both are equal for unchanged outcomes."""
 
@@ -99,7 +99,7 @@ class ReplayCount:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReplayReport:
     """What another policy would have decided; nothing is written.
 

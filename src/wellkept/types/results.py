@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from wellkept.frozen import frozen
 from wellkept.types.comparisons import Conflict, Match, Reason
 from wellkept.types.links import Link
 from wellkept.types.memories import Memory
@@ -17,7 +17,7 @@ _SENTENCE = 400
 """Maximum length of a message, including conflicts and the model's result."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WriteResult:
     """The result of one write. The same object is returned, journaled, shown and logged.
 
@@ -82,7 +82,7 @@ class WriteResult:
         return html_table((), [(name, line(text, _SENTENCE)) for name, text in said if text])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ItemError:
     """An item of a batch that could not be written: index, beginning of the text, and reason."""
 
@@ -92,7 +92,7 @@ class ItemError:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BatchResult:
     """The results of a batch in the order of its items; None for an item that failed."""
 
@@ -118,7 +118,7 @@ class BatchResult:
         return html_table(("", "outcome", "id", "message"), rows)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImportReport:
     """The result of an import.
 
@@ -143,7 +143,7 @@ class ImportReport:
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stats:
     """Counts of one namespace.
 
@@ -166,7 +166,7 @@ class Stats:
     waiting: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """A problem found by `verify`: where, what, and how to repair it."""
 
@@ -175,7 +175,7 @@ class Problem:
     todo: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figure:
     """A count of what is stored, over all namespaces.
 
@@ -194,7 +194,7 @@ class Figure:
     grows: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Census:
     """Counts of one namespace that a backend can make without reading texts.
 
@@ -212,7 +212,7 @@ class Census:
     unembedded: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Header:
     """The metadata of a store; `namespaces` lists all that hold data, sorted."""
 

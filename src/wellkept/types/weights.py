@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Literal, TypeAlias, get_args
 
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 
 RecencyBasis: TypeAlias = Literal["accessed", "created", "event"]
 """Start of a memory's age: its last use, its creation, or its event time."""
@@ -16,7 +17,7 @@ PARTS: tuple[str, ...] = ("cosine", "lexical", "recency", "importance", "polarit
 """Parts of a score, in the order in which they are shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HybridWeights:
     """Weights of the parts of a hybrid score; a part with weight 0 does not count.
 

@@ -6,7 +6,7 @@ Reading changes nothing, calls no model and asks no network. Sizes are bounded, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,11 +16,12 @@ from wellkept.adapters.transcripts.archives import Files, files_of
 from wellkept.adapters.transcripts.json_values import elements, objects_by_line
 from wellkept.core.transcripts.turns import Said
 from wellkept.errors import InvalidField, NotAStore, StorePathError
+from wellkept.frozen import frozen
 
 Reader: TypeAlias = Callable[[Files], Iterator[Said]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """A format of transcripts.
 

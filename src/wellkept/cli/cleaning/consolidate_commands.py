@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +18,7 @@ from wellkept.cli.terminal.session import Session
 from wellkept.config import is_server, table_of_places
 from wellkept.core.consolidation.rules import DEFAULT_RULES, Consolidation, Rule, rules_from_toml
 from wellkept.errors import InvalidRules, StorePathError
+from wellkept.frozen import frozen
 from wellkept.types import Plan, RunReport, Scope
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _MOST_RULES = 1_000_000
 _TIME = "ISO 8601; UTC without a zone."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MemoryOptions:
     """Options that select memories."""
 
@@ -43,7 +44,7 @@ class MemoryOptions:
         return Scope(kinds=tuple(self.kind or ()), tags=tuple(self.tag or ()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ScopeOptions(MemoryOptions):
     """Options that select memories, in full."""
 
@@ -65,7 +66,7 @@ class ScopeOptions(MemoryOptions):
         return replace(MemoryOptions.scope(self), created_from=since, created_to=until, limit=self.limit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RuleOptions:
     """Options that select the rules."""
 
@@ -91,7 +92,7 @@ class RuleOptions:
         return Consolidation(rules=rules, trigger=self.trigger)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ChoiceOptions:
     """Options that select actions."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +12,7 @@ from wellkept.cli.cleaning import lifecycle_tables
 from wellkept.cli.cleaning.consolidate_commands import MemoryOptions, exit_code, written_plan
 from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.session import Session
+from wellkept.frozen import frozen
 from wellkept.types import Json, Plan, RunReport
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _HOW, _FILES = "Action", "Files"
 _NEVER = "never"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PlanOptions:
     """Whether the plan is applied, and where it is written."""
 
@@ -33,7 +33,7 @@ class PlanOptions:
     show: int = option(default=lifecycle_tables.SHOWN, min=0, panel=_HOW, help="Actions to print.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReflectionOptions:
     """Options for summarising memories."""
 

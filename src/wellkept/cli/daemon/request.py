@@ -15,11 +15,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from wellkept.cli.daemon import environment, place
 from wellkept.cli.daemon.handover import AGREED, OFFER, is_served
+from wellkept.frozen import frozen
 
 Run: TypeAlias = Callable[[Sequence[str]], int]
 """Runs the command of these words and returns its exit code."""
@@ -29,7 +29,7 @@ _SECONDS = 5.0
 _STREAMS = ("stdin", "stdout", "stderr")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A request as it came.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib.resources import files
 from typing import Any
@@ -18,6 +17,7 @@ from wellkept.core.records.lifecycle import effective_time
 from wellkept.engine.base.inputs import moment
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.errors import WellkeptError
+from wellkept.frozen import frozen
 from wellkept.types import Conflict, Filter, Hit, Memory, WriteResult
 
 QUESTION = "Which Node version do we build with?"
@@ -40,7 +40,7 @@ class SampleClock:
         self.now += timedelta(minutes=minutes)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """One line of the sample: a text with its time and its fields."""
 
@@ -56,7 +56,7 @@ class Line:
         return str(self.fields.get("kind", "semantic"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """A line and its result, or the error that rejected it."""
 
@@ -84,7 +84,7 @@ class Step:
         return self.made is not None and self.made.status == "superseded"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """The month in numbers, named as in the JSON.
 
@@ -110,7 +110,7 @@ class Figures:
     degraded: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """One query: its hits, and the texts that the first hit replaced, oldest first."""
 
@@ -119,7 +119,7 @@ class Answer:
     timeline: tuple[Memory, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TakenBack:
     """One supersession, undone and redone, with the current texts at each point.
 
@@ -136,7 +136,7 @@ class TakenBack:
     restored: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Story:
     """All events, for the terminal and for `--json`."""
 

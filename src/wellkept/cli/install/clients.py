@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from wellkept.frozen import frozen
 from wellkept.types.words import Json
 
 Place: TypeAlias = Literal["folder", "home", "settings"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Client:
     """An MCP client.
 

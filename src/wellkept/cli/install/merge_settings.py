@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from wellkept.errors import ConfigError
+from wellkept.frozen import frozen
 from wellkept.types.words import Json
 
 _BACKUP = ".backup"
@@ -23,7 +23,7 @@ _MOST_BYTES = 20_000_000
 _MOST_BACKUPS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Installed:
     """The result of merging an entry into a configuration.
 
@@ -42,7 +42,7 @@ class Installed:
     backup: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Planned:
     """A change of a file that is worked out and not yet made.
 

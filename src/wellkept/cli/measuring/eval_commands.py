@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +15,7 @@ from wellkept.cli.terminal.fields import KindOption
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.session import Session
 from wellkept.errors import StorePathError
+from wellkept.frozen import frozen
 from wellkept.parsing import number_within
 from wellkept.types.showing import count_of
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from wellkept.evaluation.run import Progress, Setup
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class EvalOptions:
     """Options of the commands on pairs and stories."""
 
@@ -156,7 +157,7 @@ def _asked(
     return columns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RetrievalOptions:
     """Options for what is stored and which alternatives are measured."""
 

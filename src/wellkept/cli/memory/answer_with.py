@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from wellkept.cli.terminal.chat_model import PANEL, ChatOptions, DryRunOption, c
 from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
+from wellkept.frozen import frozen
 from wellkept.types.questions import BATCH
 from wellkept.types.showing import count_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wellkept.types import AnswersReport, Question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelOptions:
     """The model that answers, and how much it may cost."""
 

@@ -11,6 +11,7 @@ from wellkept.cli.terminal import questions as view
 from wellkept.cli.terminal.render import styled
 from wellkept.cli.terminal.session import Session
 from wellkept.errors import AlreadyAnswered, IllegalTransition, InvalidAnswer, UndoBlocked
+from wellkept.frozen import frozen
 from wellkept.types import Answerer, AnswerPart, AnswerVerb, Question
 from wellkept.types.showing import count_of
 
@@ -36,7 +37,7 @@ _HELP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """A question that is done with; the entry of its answer is 0 when it was skipped."""
 

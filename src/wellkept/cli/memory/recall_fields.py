@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import typer
@@ -12,6 +12,7 @@ from wellkept.cli.terminal.fields import FilterOptions, pair
 from wellkept.cli.terminal.groups import option
 from wellkept.engine.base.inputs import moment
 from wellkept.errors import InvalidInput
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_json
 from wellkept.types import (
     WEIGHT_PRESETS,
@@ -29,7 +30,7 @@ MIN_SCORE_HELP = "Leave out memories whose relevance is below this; 0 for none."
 _TIME = "As ISO 8601: 2026-03-04 or 2026-03-04T09:30; UTC without a zone."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class NarrowOptions(FilterOptions):
     """Options that select memories, in full."""
 
@@ -51,7 +52,7 @@ class NarrowOptions(FilterOptions):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RankingOptions:
     """Options for ranking, for expansion of hits, and for the point in time."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,6 +11,7 @@ from wellkept.cli.terminal.chat_model import PANEL, ChatOptions, DryRunOption, c
 from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.session import Session
 from wellkept.config import extraction_folder
+from wellkept.frozen import frozen
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wellkept.models.answering.extractor import ChatExtractor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExtractOptions:
     """The model that extracts facts, and how much it may cost."""
 

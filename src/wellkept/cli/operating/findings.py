@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from wellkept.errors import WellkeptError
+from wellkept.frozen import frozen
 
 Health: TypeAlias = Literal["ok", "warn", "fail"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One finding: its state, the observation, and the remedy."""
 

@@ -6,7 +6,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from wellkept.cli.terminal.fields import KindOption, field_value, pair
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.session import Session
 from wellkept.errors import StorePathError
+from wellkept.frozen import frozen
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _STDIN = "stdin"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ImportOptions:
     """Options for turning lines into memories."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from wellkept.cli.terminal.fields import KindOption
 from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session
+from wellkept.frozen import frozen
 
 if TYPE_CHECKING:
     from wellkept.adapters.transcripts import Format
@@ -29,7 +30,7 @@ _COMPARED = 200
 _KIND = "note"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TranscriptOptions:
     """Options for reading a transcript."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from wellkept.cli.terminal.session import Session
 from wellkept.config import table_of_places
 from wellkept.engine.base.inputs import check_namespace
 from wellkept.errors import IllegalTransition, InvalidField, NotFound, StorageError, UnknownBackend
+from wellkept.frozen import frozen
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wellkept.storage.placement import PlacedStorage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Placed:
     """Where one namespace lives.
 

@@ -6,7 +6,6 @@ import multiprocessing
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -19,6 +18,7 @@ from wellkept.cli.terminal.groups import argument, flag, option
 from wellkept.cli.terminal.safe import one_line
 from wellkept.cli.terminal.session import Session, Shared
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.types.jobs import QUEUE_STATES
 from wellkept.types.showing import count_of
 
@@ -50,7 +50,7 @@ KindsOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WorkerOptions:
     """Options of a worker."""
 

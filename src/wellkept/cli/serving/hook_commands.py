@@ -12,7 +12,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from wellkept.config import KEYS, hook_log
 from wellkept.engine.base.context import utc_now
 from wellkept.engine.base.file_lock import lock, unlock
 from wellkept.errors import ConfigError, InvalidInput, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.types.packs import MAX_BUDGET
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _SENDING = ("db", "embedder", "judge")
 """Settings that may name a machine to which texts are sent."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Called:
     """What an agent tells a hook.
 

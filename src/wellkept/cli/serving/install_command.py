@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,6 +12,7 @@ import typer
 from wellkept.cli.install.merge_settings import Installed
 from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.session import Session
+from wellkept.frozen import frozen
 
 if TYPE_CHECKING:
     from wellkept.cli.install import Client
@@ -23,7 +24,7 @@ _NAME = "wellkept"
 _SAID_AS_TEXT = ("namespace", "embedder", "actor", "durability")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class InstallOptions:
     """Options for the target and the entry."""
 
@@ -72,7 +73,7 @@ def install(
         run.note(f"Restart {client} so that it reads its configuration")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """One file to be changed: the change, and what it is called."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
@@ -13,6 +12,7 @@ from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.session import Session
 from wellkept.config import MOST_SECONDS
 from wellkept.errors import ConfigError
+from wellkept.frozen import frozen
 
 if TYPE_CHECKING:
     from wellkept.integrations.opentelemetry import Telemetry
@@ -31,7 +31,7 @@ FlushAfterOption: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TimeoutOptions:
     """Timeouts of the server."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 import typer
@@ -13,6 +12,7 @@ from wellkept.cli.terminal.groups import option
 from wellkept.cli.terminal.session import Session
 from wellkept.config import Settings
 from wellkept.errors import ConfigError, ModelError
+from wellkept.frozen import frozen
 
 if TYPE_CHECKING:
     from wellkept.models.answering.client import ChatModel
@@ -25,7 +25,7 @@ DryRunOption: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ChatOptions:
     """How a chat model is asked."""
 

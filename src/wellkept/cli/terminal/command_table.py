@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import import_module
 from inspect import Parameter, Signature
@@ -15,12 +15,13 @@ from typer.main import get_command
 from wellkept.cli.terminal import exits
 from wellkept.cli.terminal.groups import Hinting, collected, flattened, options_of, regrouped
 from wellkept.cli.terminal.session import Session, Shared
+from wellkept.frozen import frozen
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """One command: its name, its function, and the view of its answer.
 
@@ -73,7 +74,7 @@ class Command:
         return exits.OK
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """Commands under a common name."""
 
@@ -89,7 +90,7 @@ class Group:
         return _under(panel, app)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Elsewhere:
     """An application of its own as a group of commands.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import IO, Annotated, Any, TypeAlias, get_args
 
@@ -12,6 +12,7 @@ import typer
 
 from wellkept.cli.terminal.groups import argument, option
 from wellkept.errors import InvalidField, StorePathError, WellkeptError, use_one_of
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_json
 from wellkept.types import ALL_STATUSES, Filter, OnConflict, Resolution, Status
 
@@ -76,7 +77,7 @@ FileOption: TypeAlias = Annotated[
 IdArgument: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning or end of it.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TextOptions:
     """The text of a memory: an argument, a file or standard input."""
 
@@ -90,7 +91,7 @@ class TextOptions:
         return text_from(self.text, self.file), given(group)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StatementOptions:
     """The fields of a statement as options; an empty value clears a field."""
 
@@ -116,7 +117,7 @@ class StatementOptions:
     metadata: str | None = option(metavar="JSON", panel=_WHENCE, help="Further fields, as a JSON object.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WriteOptions(StatementOptions):
     """The fields of a new memory as options."""
 
@@ -140,7 +141,7 @@ OnConflictOption: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FilterOptions:
     """Options that select memories."""
 

@@ -7,8 +7,9 @@ that must be converted or refused, so results and messages are always typer's.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
+
+from wellkept.frozen import frozen
 
 _MOST_DIGITS = 9
 _NOT_PLAIN = object()
@@ -16,7 +17,7 @@ _HALVES = re.compile("[\ud800-\udfff]")
 """What bytes that are no UTF-8 become; typer refuses them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Plainly:
     """Converts like typer, and without it where the value is surely right.
 

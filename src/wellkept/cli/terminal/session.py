@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -24,6 +24,7 @@ from wellkept.cli.terminal.groups import flag, option
 from wellkept.cli.terminal.safe import one_line, safe, safe_json
 from wellkept.config import KEYS, Settings, load
 from wellkept.errors import ConflictError, UndoBlocked, WellkeptError
+from wellkept.frozen import frozen
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -36,7 +37,7 @@ _PANEL = "Options of every command"
 _WIDTH_IN_A_PIPE = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Shared:
     """The global options; they may also stand before the command name."""
 

@@ -15,6 +15,7 @@ from wellkept.core.judging.compare import compare
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.lifecycle import archive, inherit, next_version, supersede
 from wellkept.core.records.merge import absorbed, confirmed, evolve, gathered, has_room, unconfirmed
+from wellkept.frozen import frozen
 from wellkept.policy import KindPolicy
 from wellkept.policy.antonyms import Opposites
 from wellkept.types import (
@@ -38,7 +39,7 @@ ANSWERED = "answer"
 """Reason of a mark that an answer has set; its probability is 1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Material:
     """What an answer is about, as it is now.
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from wellkept.core.asking.state import ACTS, MOST_COUNTED, Asking, Checked
 from wellkept.core.judging.risk_bounds import Bounds, upper_bound
 from wellkept.core.records.conflicts import key_of
+from wellkept.frozen import frozen
 from wellkept.types import AnswerPart, AutomaticAct, QuestionRecord
 
 LEAST_CHECKED, CONFIDENCE = 50, 0.95
@@ -61,7 +62,7 @@ def shifted(bounds: Bounds, state: Asking) -> Bounds:
     return bounds if fold is bounds.fold and mark is bounds.mark else replace(bounds, fold=fold, mark=mark)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lesson:
     """What one answer says of an automatic act.
 
@@ -121,7 +122,7 @@ def taught(state: Asking, lesson: Lesson, *, times: int = 1) -> Asking:
     return replace(state, checked={**state.checked, lesson.act: _sum(state.checked[lesson.act], one, times)})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Forgetting:
     """What a journal entry has forgotten, or brought along from another store.
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
+from wellkept.frozen import frozen
 from wellkept.types import AutomaticAct
 
 KEPT_SCORES = 200
@@ -21,7 +22,7 @@ _MOST_WORTH, _MOST_ENTRY = 99, 2**63 - 1
 ACTS: tuple[AutomaticAct, ...] = ("fold", "mark")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenQuestion:
     """An open question.
 
@@ -38,7 +39,7 @@ class OpenQuestion:
     about: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checked:
     """Automatic acts of one sort that answers have checked.
 
@@ -53,7 +54,7 @@ class Checked:
     others_wrong: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asking:
     """The state of one namespace.
 

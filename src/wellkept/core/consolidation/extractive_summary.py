@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from wellkept.core.reading.features import features
 from wellkept.core.text.forms import canonical, search_terms
 from wellkept.core.text.sentences import sentences
+from wellkept.frozen import frozen
 
 LIMIT = 512
 """Most characters of a summary."""
@@ -25,7 +25,7 @@ _UNHEARD = 0.1
 """Bonus for a sentence of a text that is not yet represented."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sentence:
     text: str
     source: int

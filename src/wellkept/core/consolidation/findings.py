@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ from wellkept.core.judging.other_fields import agreeing, beside
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.merge import segments
 from wellkept.core.text.forms import canonical, slot_key
+from wellkept.frozen import frozen
 from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Memory, Opinion
@@ -44,7 +45,7 @@ MOST_CLOSED = 8
 _NUMBER = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Near:
     """Two memories to compare; `a` is the older.
 
@@ -64,7 +65,7 @@ class Near:
         return self.a.id, self.b.id
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """A pair with its comparison and verdict."""
 
@@ -73,7 +74,7 @@ class Finding:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Court:
     """The context of verdicts: policy, model bounds, opinions, and whether vectors are usable.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellkept.core.consolidation.findings import Finding, order_of
 from wellkept.core.consolidation.repointing import known_of, swap
@@ -13,6 +13,7 @@ from wellkept.core.judging.compare import compare
 from wellkept.core.records.conflicts import key_of
 from wellkept.core.records.explain import difference_words
 from wellkept.core.text.redaction import redacted
+from wellkept.frozen import frozen
 from wellkept.policy.antonyms import Opposites
 from wellkept.types import Action, Comparison, Flag, Memory, Rationale
 
@@ -22,7 +23,7 @@ the list would grow quadratically.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Pair:
     """A contradiction between two remaining memories."""
 

@@ -7,7 +7,7 @@ wordings move along. A mark takes the place of a contradiction that only the rel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellkept.core.consolidation.findings import order_of
 from wellkept.core.consolidation.merged_memory import change_of
@@ -17,12 +17,13 @@ from wellkept.core.consolidation.survey import Around, Setting, Survey, id_of
 from wellkept.core.judging.second_look import SecondLook
 from wellkept.core.records.conflicts import is_open, key_of
 from wellkept.core.text.redaction import redacted
+from wellkept.frozen import frozen
 from wellkept.types import Action, Conflict, Memory, Rationale
 
 SAMPLES = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fold:
     """The memories that become wordings of one head, oldest first, with the looks that say so."""
 

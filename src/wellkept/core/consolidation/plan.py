@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from wellkept.core.consolidation.clusters import complete_linkage
@@ -28,6 +28,7 @@ from wellkept.core.records.conflicts import is_open
 from wellkept.core.records.lifecycle import days_since, decay_score, is_expired, lifecycle
 from wellkept.core.text.forms import slot_key
 from wellkept.core.text.redaction import redacted
+from wellkept.frozen import frozen
 from wellkept.types import Action, Detected, Lifecycle, Memory, Plan, Rationale, RowChange
 from wellkept.types.showing import count_of
 
@@ -37,7 +38,7 @@ PROTECTED_KINDS = frozenset(("procedural",))
 _FADING: tuple[Lifecycle, ...] = ("ACTIVE", "WEAK", "DORMANT")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Cluster:
     """A cluster of duplicates, oldest first, with the similarity of its least similar pair."""
 

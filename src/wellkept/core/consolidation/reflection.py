@@ -8,7 +8,7 @@ Reflection produces a plan like a merge: nothing is written here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal, TypeAlias, assert_never, get_args
 
@@ -31,6 +31,7 @@ from wellkept.core.records.vectors import COMPARISON_DIMS, cosines
 from wellkept.core.text.forms import slot_key
 from wellkept.core.text.redaction import redacted
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import (
     Action,
@@ -59,7 +60,7 @@ _ROUGH = 1e-3
 _LEAST, _MOST = 64, 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Reflection:
     """The configuration of a reflection.
 
@@ -95,7 +96,7 @@ def _within(name: str, value: object, least: float, most: float) -> None:
         raise InvalidField(f"{value!r} is not a number from {least:g} to {most:g}", where=name, todo="Change it")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Material:
     """Input of a reflection.
 
@@ -114,7 +115,7 @@ class Material:
     opposites: Opposites = NO_OPPOSITES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cluster:
     """Memories for one summary, oldest first.
 
@@ -330,7 +331,7 @@ def _beside(cluster: Cluster) -> dict[str, Json]:
 # The plan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Told:
     """A cluster with its summary.
 

@@ -6,11 +6,12 @@ Seven rules are built in; a TOML file replaces or adds rules by id. Matching is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from wellkept.core.text.forms import slot_key
 from wellkept.errors import InvalidRules, use_one_of
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_toml
 from wellkept.policy import KindPolicy
 from wellkept.types import ActionType, Trigger
@@ -25,7 +26,7 @@ EXACT_AT = 0.98
 PROMOTE_ACCESSES = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class When:
     """The conditions of a rule; None means no condition.
 
@@ -58,7 +59,7 @@ class When:
     min_score: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Rule:
     """A consolidation rule: conditions and an action.
 
@@ -144,7 +145,7 @@ DEFAULT_RULES: tuple[Rule, ...] = (
 """The built-in rules."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Figures:
     """Figures of a memory, a cluster or a contradiction that a rule is matched against.
 
@@ -385,7 +386,7 @@ def _values(record: Rule | When) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Consolidation:
     """The configuration of a consolidation run.
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 
 from wellkept.core.consolidation.findings import Finding
 from wellkept.core.consolidation.rules import Consolidation
 from wellkept.core.judging.second_look import SecondLook
+from wellkept.frozen import frozen
 from wellkept.policy import Policy
 from wellkept.types import Conflict, Link, Memory, Scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Survey:
     """All data that a plan is made from.
 
@@ -85,7 +86,7 @@ class Around:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Setting:
     """The context of a plan; `now` determines ages and is not part of the plan."""
 

@@ -7,7 +7,7 @@ erased.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 
 from wellkept.core.consolidation.plan import Setting, Survey, config_hash, plan_id_of, plan_of
@@ -15,6 +15,7 @@ from wellkept.core.consolidation.rules import Consolidation, Rule, When
 from wellkept.core.consolidation.survey import id_of
 from wellkept.core.records.lifecycle import lifecycle
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.policy import Policy
 from wellkept.types import Action, Conflict, Detected, Lifecycle, Memory, Plan, Scope
 
@@ -51,7 +52,7 @@ def ttl_rule(kind: str, days: float) -> Rule:
     return Rule(id=f"lifecycle-ttl-{kind}", trigger="always", action="archive", when=when)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KindFading:
     """Number of active memories of a kind per lifecycle stage."""
 
@@ -61,7 +62,7 @@ class KindFading:
     dormant: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Transition:
     """A memory whose lifecycle stage changed within the period."""
 
@@ -71,7 +72,7 @@ class Transition:
     after: Lifecycle
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DecayReport:
     """The effect of time on a store.
 
@@ -88,7 +89,7 @@ class DecayReport:
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Aging:
     """The configuration of a decay pass.
 

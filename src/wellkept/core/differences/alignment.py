@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from rapidfuzz.distance import LCSseq
 
@@ -12,6 +11,7 @@ from wellkept.core.lexicon import Language
 from wellkept.core.reading.tokens import Clause, Features, Token
 from wellkept.core.reading.values import same_value
 from wellkept.core.text.forms import excerpt
+from wellkept.frozen import frozen
 
 PAIR_AT = 0.5
 """Least share of common words of the shorter clause from which two clauses may be about the same thing."""
@@ -19,7 +19,7 @@ _MAX_POSTINGS = 24
 """Most clauses in which a word occurs that counts as common; more frequent words distinguish nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """Words of one clause in the place of other words of the other clause.
 
@@ -34,7 +34,7 @@ class Slot:
     b_at: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Frame:
     """Two clauses aligned.
 
@@ -179,7 +179,7 @@ def _alike(x: Token, y: Token, language: Language) -> bool:
     return not (language.grammar.final_e_tells and (x.lower + "e" == y.lower or y.lower + "e" == x.lower))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pair:
     """Two aligned texts: their frames, and the clauses of each that have no counterpart."""
 

@@ -7,13 +7,13 @@ a paraphrase. The word lists of a language say beside which words the thing that
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from wellkept.core.differences.alignment import Pair, span
 from wellkept.core.lexicon import in_all_languages, lexicon
 from wellkept.core.reading.events import MOST_READ
 from wellkept.core.reading.tokens import Features, Token
+from wellkept.frozen import frozen
 from wellkept.types import Difference
 
 _MOST_BETWEEN = 6
@@ -28,7 +28,7 @@ _NEXT = re.compile(r"\s*\w+")
 _ENDS = re.compile(r"[^\w\s'’&-]|\s[-–—→]\s")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Passed:
     """A thing that is passed over.
 

@@ -7,7 +7,7 @@ first one, beside the original, and not beside a text of ten sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellkept.core.differences.find import differences
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, judged
@@ -16,13 +16,14 @@ from wellkept.core.reading.features import features
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import original, segments
 from wellkept.core.text.forms import search_terms
+from wellkept.frozen import frozen
 from wellkept.policy.antonyms import Opposites
 from wellkept.types import Candidate, Memory, NewMemory
 
 _ADDITIONS = frozenset({"detail", "condition"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grown:
     """A memory with additions, compared with the new text part by part.
 

@@ -7,7 +7,7 @@ model found no conflict. Its answer changes no outcome. Pairs above `FLAG_AT` ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellkept.core.gate.outcomes import match_of
 from wellkept.core.judging.compare import SOFT, compare
@@ -15,6 +15,7 @@ from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, m
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.text.forms import canonical, excerpt
+from wellkept.frozen import frozen
 from wellkept.types import (
     Candidate,
     Comparison,
@@ -36,7 +37,7 @@ FLAG_AT = 0.9
 _PLAIN = frozenset({"near_but_different", "nothing_like_it", "own_event"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A near memory to ask the judge about, with its match so far."""
 

@@ -7,7 +7,7 @@ memory that is current: a text that resembles a wording restates the head of tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from wellkept.core.differences.find import chosen_otherwise, counted_otherwise, differences
@@ -26,6 +26,7 @@ from wellkept.core.judging.list_head import Act, Head, Read, chances_of
 from wellkept.core.judging.what_to_ask import texts_to_read
 from wellkept.core.reading.chat_turns import is_turn
 from wellkept.core.reading.values import ValueKind
+from wellkept.frozen import frozen
 from wellkept.policy.antonyms import Opposites
 from wellkept.types import Candidate, Chance, Difference, DifferenceKind, Memory, NewMemory
 
@@ -43,7 +44,7 @@ _BESIDE_A_TENSE: frozenset[DifferenceKind] = SOFT - {"negation"}
 """Differences that a plan and its deed may show beside their tense."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Probable:
     """The memory that an act concerns.
 

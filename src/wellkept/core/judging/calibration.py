@@ -16,8 +16,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from wellkept.frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +50,7 @@ def all_rounded(numbers: Iterable[float]) -> list[float]:
     return [rounded(x) for x in numbers]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Calibration:
     """A strictly rising, piecewise linear map from raw cosine to similarity, and back.
 
@@ -145,7 +146,7 @@ def fit(name: str, cosines: Sequence[float], grades: Sequence[float]) -> Calibra
     return Calibration(name, (*knots, (1.0, 1.0)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FitError:
     """The error of a table on pairs it was not fitted on.
 

@@ -8,12 +8,12 @@ belong to one embedder and ship with it; with another embedder there is no such 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, fsum, log1p
 from typing import Any, Self
 
 from wellkept.core.reading.chat_turns import unasked
 from wellkept.core.text.letter_groups import LetterWeights, letters_of
+from wellkept.frozen import frozen
 from wellkept.types import Vector
 
 _DECIMALS = 4
@@ -23,7 +23,7 @@ _WIDE = 2.5
 """Weight of a character that is a syllable or a word, against one letter."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chatter:
     """The opinion on one text.
 
@@ -38,7 +38,7 @@ class Chatter:
     low_at: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChatterHead:
     """Weights over a sentence vector, the facts of its text and its groups of letters.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from wellkept.core.reading.chat_turns import is_turn, reported_question, speaker
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import is_ahead, is_expired
 from wellkept.core.text.forms import canonical, slot_key, term_set
+from wellkept.frozen import frozen
 from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import (
@@ -40,7 +41,7 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u037e")
 ContradictionFn = Callable[[Memory, Statement], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Evidence:
     """Everything a decision may read; the engine gathers it in the transaction.
 
@@ -100,7 +101,7 @@ class Evidence:
         return self.calibration.similarity(candidate.cosine)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moment:
     """Inputs from outside the pure core: time, id, namespace, policy.
 
@@ -115,7 +116,7 @@ class Moment:
     own: KindPolicy
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judged:
     """A candidate with its comparison.
 

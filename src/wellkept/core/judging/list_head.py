@@ -10,7 +10,7 @@ ship with it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import exp, log, log1p
 from typing import Any, Literal, Self, TypeAlias
@@ -19,6 +19,7 @@ from wellkept.core.judging.letters import ChangeCues
 from wellkept.core.reading.language_detection import is_english
 from wellkept.core.text.forms import search_terms
 from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.frozen import frozen
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
@@ -33,7 +34,7 @@ _MOST_COUNTED = 3
 """Numbers and names beyond this many add nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReadTwice(Opinion):
     """An opinion that is the mean of two readings; only the heads see them.
 
@@ -53,7 +54,7 @@ class ReadTwice(Opinion):
         return Opinion(self.same, self.refines, self.generalises, self.conflict, self.distinct, self.model)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """One stored text that the relation model has read beside the new one.
 
@@ -89,7 +90,7 @@ class Read:
         return self.opinion.third if isinstance(self.opinion, ReadTwice) else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Head:
     """Weights of one act.
 
@@ -252,7 +253,7 @@ def _counts(old: frozenset[str], new: frozenset[str]) -> tuple[float, float, flo
     return float(min(both, _MOST_COUNTED)), float(min(only_old, _MOST_COUNTED)), float(min(only_new, _MOST_COUNTED))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Terms:
     all: frozenset[str]
     numbers: frozenset[str]

@@ -7,13 +7,13 @@ bound with a stated confidence, found on a held-out calibration split. A policy 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, lgamma, log, log1p
 
 from wellkept.core.judging.list_head import Head
+from wellkept.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """Least probability of a relation for each action; above 1 the action never happens.
 

@@ -6,15 +6,14 @@ decide about each memory again, against the older ones, and takes over two acts 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from wellkept.core.records.explain import reason_words
 from wellkept.core.text.forms import canonical
+from wellkept.frozen import frozen
 from wellkept.policy import KindPolicy
 from wellkept.types import Conflict, Decision, Memory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SecondLook:
     """The gate's second look at one memory.
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 
 from wellkept.core.lexicon.language import Antonymy, EventWords, Grammar, Language, Phrases, Script
 from wellkept.core.lexicon.language_files import LanguageFileError, language_codes, language_of_table
 from wellkept.core.lexicon.tables import raw_table
+from wellkept.frozen import frozen
 from wellkept.patterns import pattern
 
 __all__ = (
@@ -45,7 +46,7 @@ _SHARED = (
 """Lists that a language without its own takes from the language whose words occur in all texts."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Han:
     """Notation that Chinese and Japanese share.
 
@@ -69,7 +70,7 @@ class Han:
     half_hour: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lexicon:
     """The word lists of all languages, and lists that are independent of language.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
 from wellkept.core.lexicon import lexicon
 from wellkept.core.lexicon.language import Antonymy, Inflections
+from wellkept.frozen import frozen
 
 _MAIN = 0.8
 """Minimum share of the main sense among a word's tagged uses before it counts as a synonym."""
@@ -22,7 +22,7 @@ _LONGEST = 80
 """Maximum length of an entry in the tables; longer words are not looked up, because results are cached."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class English:
     """The tables. Most words are never looked up, so that a line is split when it is.
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
+from wellkept.frozen import frozen
+
 Antonymy = Literal["act", "state", "weak", "own"]
 """Grade of opposition of two words: a verb and its reverse (`act`), states that exclude each other (`state`), a pair
 that only forbids *same* (`weak`), or a pair named in a policy (`own`)."""
@@ -61,7 +63,7 @@ Meanings: TypeAlias = Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]]
 """First word -> (phrase, group, meaning), longest phrase first; written as one table per group of particles."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grammar:
     """Grammar of a language, as far as rules depend on it.
 
@@ -212,7 +214,7 @@ class EventWords:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Particles:
     """Particles and prepositions that change the meaning of a statement.
 

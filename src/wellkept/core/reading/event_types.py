@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from wellkept.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Order:
     """The order of two events of a sentence.
 
@@ -27,7 +27,7 @@ class Order:
         return len(self.earlier) + len(self.later)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limit:
     """The place of the one "only" in a text.
 
@@ -50,7 +50,7 @@ class Limit:
     loose: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Course:
     """What one text says about events.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from wellkept.core.lexicon import Language
 from wellkept.core.reading.values import Value
+from wellkept.frozen import frozen
 
 
 class Token(NamedTuple):
@@ -33,7 +33,7 @@ class Token(NamedTuple):
     char: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clause:
     """One statement of a text.
 
@@ -54,7 +54,7 @@ class Clause:
     additive: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Features:
     """Everything that the rules read from one text.
 

@@ -7,12 +7,12 @@ that cannot be read with certainty stays as written.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Literal
 
 from wellkept.core.lexicon import Language, in_all_languages, lexicon
+from wellkept.frozen import frozen
 
 ValueKind = Literal["number", "ordinal", "version", "identifier", "date", "time"]
 ZERO = Decimal(0)
@@ -21,7 +21,7 @@ _GROUPED_ONE = re.compile(r"\d{1,3}(?:([.,])\d{3})+")
 _MAX_DIGITS = 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """One value of a text.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellkept.core.recall import rank
+from wellkept.frozen import frozen
 from wellkept.types import Hit, Move
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pair:
     """Two hits about the same thing, of which the newer comes first.
 

@@ -22,6 +22,7 @@ from wellkept.core.records.lifecycle import effective_time
 from wellkept.core.text.forms import canonical
 from wellkept.core.text.token_estimate import estimate_tokens
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.types import ConflictKind, Hit, Json, Memory
 from wellkept.types.packs import Group, Pack, PackSpec
 
@@ -86,7 +87,7 @@ def packed(groups: Sequence[Group], spec: PackSpec) -> Pack:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Older:
     """The text of an older memory as it is printed, and the probability that it is outdated."""
 

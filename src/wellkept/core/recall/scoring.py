@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -19,6 +18,7 @@ from wellkept.core.reading.language_detection import language_of
 from wellkept.core.reading.stems import stem
 from wellkept.core.text.forms import search_terms
 from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.frozen import frozen
 
 K1 = 1.5
 """BM25 k1: how fast repeated words saturate."""
@@ -105,7 +105,7 @@ def small_words(code: str) -> frozenset[str]:
 # Scores
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statistics:
     """BM25 statistics over all memories of a namespace.
 

@@ -8,10 +8,10 @@ text. The result is used for hashing; stored text is unchanged.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from wellkept.core.lexicon.tables import raw_table
+from wellkept.frozen import frozen
 from wellkept.patterns import pattern
 
 _LATIN_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
@@ -21,7 +21,7 @@ _MOSTLY = 2
 """A text is Latin if it has more than this many Latin letters per letter of the other script."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Script:
     """A script with its look-alikes.
 

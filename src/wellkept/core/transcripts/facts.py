@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 from wellkept.core.lexicon import in_all_languages
@@ -17,6 +17,7 @@ from wellkept.core.text.forms import fold, search_terms
 from wellkept.core.text.redaction import without_secrets
 from wellkept.core.text.sentences import sentences
 from wellkept.core.transcripts.turns import Turn
+from wellkept.frozen import frozen
 from wellkept.types.showing import line
 
 Fault: TypeAlias = Literal["no text", "no such line", "not from its lines", "twice"]
@@ -29,7 +30,7 @@ _CHARACTERS = 6_000
 _LONGEST_LINE = 1_500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """A fact and the turns that tell it."""
 
@@ -37,14 +38,14 @@ class Fact:
     turns: tuple[Turn, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """Turns of one conversation that are sent in one request, each with the text of one line."""
 
     lines: tuple[tuple[Turn, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extracted:
     """What counts of an answer.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from wellkept.core.reading.chat_turns import greets, questions, speaker
@@ -16,6 +15,7 @@ from wellkept.core.text.forms import is_junk
 from wellkept.core.text.redaction import without_secrets
 from wellkept.core.text.sentences import sentences
 from wellkept.core.transcripts.turns import Turn
+from wellkept.frozen import frozen
 
 Why: TypeAlias = Literal[
     "question", "greeting", "filler", "fragment", "secret", "too long", "too many", "working step", "chatter"
@@ -40,7 +40,7 @@ _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """A sentence of a turn.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from wellkept.errors import InvalidInput
+from wellkept.frozen import frozen
 
 Role: TypeAlias = Literal["person", "agent"]
 Said: TypeAlias = "Turn | InvalidInput"
 """A turn, or why what stands in its place cannot be read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Turn:
     """What somebody said at once: a message, a line, or an entry of a diary.
 

@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -14,6 +14,7 @@ from wellkept.engine.base.handed_out import Handed
 from wellkept.engine.base.queue_ledger import Ledger, ProcessLedger
 from wellkept.engine.models.recent_opinions import RecentOpinions
 from wellkept.engine.models.scale import Scale
+from wellkept.frozen import frozen
 from wellkept.models.port import Embedder, Judge, RelationModel, Reranker
 from wellkept.policy import Policy
 from wellkept.storage.port import Describing, Storage
@@ -55,7 +56,7 @@ class OpenOptions(MoreOptions, total=False):
     judge: str | Judge | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Context:
     """The fixed environment of a `MemoryStore`.
 

@@ -13,12 +13,13 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from wellkept.engine.models.unanswered import until_answered
 from wellkept.errors import StorageError
+from wellkept.frozen import frozen
 from wellkept.storage.port import Recovering, Storage, Tx
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _AS_IS = frozenset({"close", "in_namespace", "in_session", "deferred", "judging"
 """Verbs that close something, or return an object with its own verbs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Patience:
     """How long, and with which pauses, an action is retried.
 

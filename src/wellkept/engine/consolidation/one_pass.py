@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from wellkept.engine.base.context import Context, NewId
@@ -12,12 +12,13 @@ from wellkept.engine.consolidation import execution
 from wellkept.engine.consolidation.reports import left_out
 from wellkept.engine.consolidation.run_log import logged
 from wellkept.errors import InvalidPlan
+from wellkept.frozen import frozen
 from wellkept.types import Plan, RunMode, RunReport
 
 log = logging.getLogger("wellkept.consolidate")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Wish:
     """What to do with a plan.
 

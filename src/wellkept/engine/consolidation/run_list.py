@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from wellkept.errors import NotFound
+from wellkept.frozen import frozen
 from wellkept.types import JournalEntry
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ LAST = "last"
 _PAGE = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunLine:
     """One run, from its journal entries. A dry run has none; it is only in its report.
 

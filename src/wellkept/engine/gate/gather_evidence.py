@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Self
 
@@ -25,6 +25,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.gate.neighbours import FIRST_ASK, LAST_ASK, Nearby
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError
+from wellkept.frozen import frozen
 from wellkept.models.port import chatter_of
 from wellkept.policy import KindPolicy
 from wellkept.storage.port import Tx
@@ -53,7 +54,7 @@ _BY_HASH: tuple[Stage, Stage] = ("content_hash", "canonical_hash")
 _MARGIN = 2e-4  # stored vectors are float16; the exact cosine is rounded to 4 decimals afterwards
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One statement of a run, with everything that is derived from it once.
 

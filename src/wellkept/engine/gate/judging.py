@@ -7,7 +7,7 @@ model answer is raised as `UnansweredError`: the caller leaves the transaction, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from wellkept.core.asking.learning import shifted
@@ -28,11 +28,12 @@ from wellkept.engine.gate.waiting import Later
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.engine.models.judgements import Judgements
 from wellkept.engine.models.unanswered import UnansweredError, ask_all
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import Candidate, Decision, Filter, Memory, NewMemory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Models:
     """The model answers of one call."""
 

@@ -8,7 +8,7 @@ writes after it, which wait as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -24,6 +24,7 @@ from wellkept.engine.history.journal import taken_back
 from wellkept.engine.models.embedding import Embeddings, text_of
 from wellkept.engine.models.unanswered import until_answered
 from wellkept.errors import ModelError
+from wellkept.frozen import frozen
 from wellkept.policy import Policy
 from wellkept.storage.port import Stale, Tx
 from wellkept.types import (
@@ -44,7 +45,7 @@ Again: TypeAlias = Callable[[Context, Tx, NewMemory, Judging, Embeddings, Waitin
 """Lets a write that was taken back pass the gate again, in the transaction."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Late:
     """What became of the writes that waited.
 

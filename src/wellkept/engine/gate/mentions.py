@@ -7,7 +7,7 @@ at most one automatic link between two memories.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from wellkept.core.records.vectors import cosines
 from wellkept.core.records.wikilinks import is_waiting, keys, names, waiting
 from wellkept.core.text.forms import canonical, search_terms
 from wellkept.engine.base.context import Context
+from wellkept.frozen import frozen
 from wellkept.policy import KindPolicy
 from wellkept.storage.port import Tx
 from wellkept.types import (
@@ -45,7 +46,7 @@ all of its words, but so may many rows that only mention it."""
 _REL = "related"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Made:
     """The links of a text, with reasons.
 

@@ -17,11 +17,12 @@ from wellkept.core.records.effects import touched
 from wellkept.core.records.vectors import cosines
 from wellkept.engine.base.context import Context
 from wellkept.engine.models.unanswered import UnansweredError
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import Effect, Filter, JournalEntry, Memory, MemoryChange
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """A stored write that waits to be judged.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from wellkept.core.asking.candidates import question_of
@@ -28,6 +28,7 @@ from wellkept.engine.gate.waiting import Later, Waiting
 from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, ask_all, until_answered
 from wellkept.errors import ConflictError, NotFound, StorageError, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -53,7 +54,7 @@ CHUNK = 128
 _JOURNALED_MATCHES = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cause:
     """The cause of a run of writes: the verb, and the import or batch it belongs to.
 
@@ -145,7 +146,7 @@ def _pass(ctx: Context, items: Sequence[NewMemory], cause: Cause, models: Models
     return results
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Gate:
     """The gate inside one write transaction."""
 

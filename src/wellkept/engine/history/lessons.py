@@ -7,8 +7,6 @@ lessons of an import are an entry as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from wellkept.core.asking.budget import opened
 from wellkept.core.asking.learning import (
     BRINGS,
@@ -22,11 +20,12 @@ from wellkept.core.asking.learning import (
 )
 from wellkept.core.asking.state import Asking, state_of, state_text
 from wellkept.errors import UndoBlocked
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import JournalEntry
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Act:
     """What an entry adds or undoes: an answer, a reset of what was learned, or the lessons of an import.
 

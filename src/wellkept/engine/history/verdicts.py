@@ -8,12 +8,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, get_args
 
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import writing
 from wellkept.errors import InvalidField, NotFound
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import JournalEntry, Reason, Rightness
 
@@ -28,7 +29,7 @@ _MOST_AT_ONCE = 200
 _TRIES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stratum:
     """The decisions of one outcome: how many there are, how many of them were judged, and how many were wrong."""
 

@@ -7,7 +7,7 @@ gate, it speaks about short texts that are no instruction and hold no code.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellkept.core.gate.worth_keeping import is_instruction, is_small_talk
 from wellkept.core.transcripts.statements import Statement
@@ -15,13 +15,14 @@ from wellkept.core.transcripts.turns import Turn
 from wellkept.engine.base.context import Context
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.errors import InvalidInput
+from wellkept.frozen import frozen
 from wellkept.models.port import chatter_of
 
 MOST_TURNS = 500_000
 _BATCH = 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Heard:
     """The turns of a transcript, and what cannot be read of it.
 

@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from wellkept.engine.ingest.choosing import Heard
 from wellkept.engine.ingest.harvest import BUDGET, Harvest
 from wellkept.engine.ingest.import_rows import Origin, fact_rows, unread_rows
 from wellkept.errors import StorePathError
+from wellkept.frozen import frozen
 
 _MOST_BYTES = 1 << 20
 _UNREADABLE = "unreadable answer"
@@ -90,7 +91,7 @@ class KeptAnswers:
         return self._folder / f"{hashlib.blake2b(plain, digest_size=20).hexdigest()}.txt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Extraction:
     """What a model has extracted.
 

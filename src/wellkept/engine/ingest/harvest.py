@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from wellkept.core.transcripts.statements import all_statements
@@ -16,6 +16,7 @@ from wellkept.engine.ingest.import_rows import Origin, are_written, statement_ro
 from wellkept.engine.transfer.import_export import Row
 from wellkept.engine.transfer.importer import Importer
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.types import ImportReport
 
 Progress = Callable[[int, int], None]
@@ -23,7 +24,7 @@ BUDGET = "budget"
 """The degradation to report when a budget was too small."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Harvest:
     """The result of reading a transcript.
 

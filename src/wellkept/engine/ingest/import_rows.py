@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from wellkept.core.text.forms import content_hash, excerpt
@@ -17,6 +17,7 @@ from wellkept.engine.base.inputs import new_memory
 from wellkept.engine.gate.idempotency import payload_of, replayed
 from wellkept.engine.transfer.import_export import Row
 from wellkept.errors import IdempotencyMismatch, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.policy import Policy
 from wellkept.storage.port import Tx
 from wellkept.types import NewMemory
@@ -28,7 +29,7 @@ _SHOWN_LINES = 12
 _QUOTED = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Origin:
     """Where a transcript comes from.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from wellkept.core.records.conflicts import is_open
 from wellkept.engine.base.context import Context
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import Conflict, Filter, Memory
 
 _AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """What stands beside some memories.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -21,13 +21,14 @@ from wellkept.core.text.titles import headed_texts
 from wellkept.engine.lookup import filters
 from wellkept.engine.recall.newer_first import UPDATING, heads_of_sources
 from wellkept.engine.recall.question import Question
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import ALL_STATUSES, SEARCHED, Filter, LeftOut, Memory, Status, Vector
 
 _LOOKED_AT: tuple[Status, ...] = ("active", "superseded", "archived")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pool:
     """The candidates of a query.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast, get_args
 
@@ -14,6 +13,7 @@ from wellkept.engine.base.inputs import MAX_LIMIT, MAX_QUERY_CHARS, count, momen
 from wellkept.engine.lookup import filters
 from wellkept.engine.models.embedding import Embeddings
 from wellkept.errors import EmptyContent, InvalidField, use_one_of
+from wellkept.frozen import frozen
 from wellkept.types import (
     WEIGHT_PRESETS,
     Degradation,
@@ -33,7 +33,7 @@ _WORDS = HybridWeights(cosine=0.0, lexical=1.0, recency=0.0, importance=0.0)
 _OPTIONS = frozenset(RecallOptions.__annotations__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Asked:
     """The options of a recall call, before validation."""
 
@@ -46,7 +46,7 @@ class Asked:
     options: RecallOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Question:
     """A validated query.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -26,6 +26,7 @@ from wellkept.engine.recall.question import Asked, Question, question
 from wellkept.engine.recall.recorded_relations import Recorded
 from wellkept.engine.recall.repeats import Known
 from wellkept.engine.recall.reranking import reranked
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import Hit, Hits, LeftOut, Memory, Move
 
@@ -33,7 +34,7 @@ _Look: TypeAlias = Callable[[], AbstractContextManager[Tx]]
 """Opens a view of the store."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Seen:
     """Intermediate result: ordered hits, hidden memories, and what the store knows about repeats."""
 

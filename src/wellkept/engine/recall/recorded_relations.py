@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Self
 
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import Conflict, Hit, Link
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recorded:
     """The conflicts and links of some hits.
 

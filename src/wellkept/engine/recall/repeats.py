@@ -7,7 +7,6 @@ result reports it in `degraded`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -19,6 +18,7 @@ from wellkept.core.records.vectors import cosines
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.opinions import Opinions
 from wellkept.engine.recall.recorded_relations import Recorded
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import MAY_RESTATE, Conflict, Degradation, Hit, Memory, Opinion
 from wellkept.types.packs import Group
@@ -30,7 +30,7 @@ _LEAST_AMONG = 10
 _ALIKE: Sequence[str] = ("decision", "episode")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Known:
     """What the store knows about pairs of hits.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import get_args
 
 from wellkept.core.asking.learning import BRINGS
@@ -11,6 +10,7 @@ from wellkept.core.gate.judged_later import VERB, WAITS
 from wellkept.core.gate.worth_keeping import INFORMATIONAL_FRAMES
 from wellkept.core.text.forms import excerpt
 from wellkept.engine.gate.mentions import RULES
+from wellkept.frozen import frozen
 from wellkept.policy import Policy
 from wellkept.types import (
     ConflictChange,
@@ -108,7 +108,7 @@ def _by_itself(entry: JournalEntry) -> int:
 # Results
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deed:
     """The result of a decision without its wording: equal deeds give equal stores."""
 
@@ -202,7 +202,7 @@ def _text(memory: Memory | None) -> str:
 # The policy of an entry
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """The policy of a past decision, and the arguments of its call.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -26,6 +26,7 @@ from wellkept.engine.models.embedding import Embeddings, text_of
 from wellkept.engine.transfer.import_export import Relations, Row, shown
 from wellkept.engine.transfer.importer import Importer, Reject
 from wellkept.errors import InvalidField, InvalidInput
+from wellkept.frozen import frozen
 from wellkept.types import (
     Action,
     Filter,
@@ -49,7 +50,7 @@ _CHUNK = 2_000
 _ID = 120
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Example:
     """One example finding of an audit.
 
@@ -66,7 +67,7 @@ class Example:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Audit:
     """The result of an audit.
 

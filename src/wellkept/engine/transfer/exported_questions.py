@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 from wellkept.core.asking.budget import name_of, opened
@@ -21,6 +21,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.lookup.open_questions import still_open
 from wellkept.engine.lookup.read import MAX_ID
 from wellkept.errors import InvalidField, InvalidInput
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import AutomaticAct, JournalEntry, Json, QuestionRecord, Reason
 
@@ -28,7 +29,7 @@ _MOST_CANDIDATES = 100
 _AGAIN = "Export again"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lessons:
     """What answers have taught a store."""
 

@@ -12,7 +12,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from wellkept.core.records.codec import DAMAGE, conflict_from, dumps, link_from, memory_from, to_plain
@@ -38,6 +38,7 @@ from wellkept.engine.transfer.exported_questions import (
 from wellkept.engine.transfer.import_export import too_long
 from wellkept.engine.transfer.importer import Progress
 from wellkept.errors import IdempotencyMismatch, InvalidField, InvalidInput, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_json
 from wellkept.policy import Policy
 from wellkept.storage.port import Tx
@@ -95,7 +96,7 @@ def is_export(first: bytes) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Export:
     """The parsed lines of an export.
 

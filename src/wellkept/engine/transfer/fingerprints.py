@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wellkept.core.records.codec import dumps, entry_head, record_text, to_plain
 from wellkept.core.records.vectors import quantise
 from wellkept.engine.base.paging import pages
 from wellkept.errors import StorageError
+from wellkept.frozen import frozen
 from wellkept.storage.port import Moving, Tx
 from wellkept.types import ALL_STATUSES, Filter, JournalEntry, Memory, MemoryChange
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PAGE = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Fingerprint:
     """Counts and hashes of one namespace at one moment.
 

@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from wellkept.engine.base.inputs import MAX_COUNT, moment, new_memory
 from wellkept.engine.base.numbered_lines import LONGEST, Line
 from wellkept.engine.gate.idempotency import payload_of
 from wellkept.errors import InvalidField, InvalidInput, InvalidText, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.parsing import json_values, parsed_json
 from wellkept.policy import Policy
 from wellkept.types import ImportedMemory, NewMemory
@@ -37,7 +38,7 @@ FIELDS = (*NewMemory.__dataclass_fields__, *_PAST, *_ALIASES)
 """Target fields of a mapping: the fields of a memory, and its usage in the source."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ImportSpec:
     """How lines become memories.
 
@@ -78,7 +79,7 @@ class ImportSpec:
         return replace(self, source=path.name, identity=self.identity or str(path.resolve()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Relations:
     """Relations of a memory in its source, with the ids of the source.
 
@@ -95,7 +96,7 @@ class Relations:
     links: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One parsed memory of a source, or its error."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias, TypeVar
 
@@ -28,6 +28,7 @@ from wellkept.engine.transfer.fingerprints import (
     pairs_of,
 )
 from wellkept.errors import Busy, Corrupt, EmbedderMismatch, NotFound, StorageError
+from wellkept.frozen import frozen
 from wellkept.storage.port import Mending, Stale, Storage, Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -56,7 +57,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Moved:
     """The result for one namespace.
 
@@ -71,7 +72,7 @@ class Moved:
     held: Fingerprint
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MoveReport:
     """The result of a migration.
 

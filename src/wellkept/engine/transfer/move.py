@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 from wellkept.engine.transfer.fingerprints import PAGE, movable
 from wellkept.engine.transfer.migrate import Progress, copy_namespace, foreign, migrate, occupied
 from wellkept.errors import Busy, Elsewhere, IllegalTransition, StorageError, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.storage.port import OPEN, Closed, Closing, Mover, Storage
 
 _ROUNDS = 4
@@ -37,7 +37,7 @@ class MovingStorage(Storage, Closing, Protocol):
     """A storage whose namespaces can be moved."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Database:
     """A database and its name in the table of places."""
 
@@ -45,7 +45,7 @@ class Database:
     storage: MovingStorage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MoveResult:
     """What a move has done.
 
@@ -188,7 +188,7 @@ def _unfinished(source: Database, target: Database, namespace: str) -> Closed:
     return state
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Copy:
     """The copy of a namespace by its only mover."""
 

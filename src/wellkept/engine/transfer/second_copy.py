@@ -7,18 +7,19 @@ hashes. Nobody writes in it meanwhile: from then on it tells where the namespace
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellkept.engine.transfer.fingerprints import PAGE, pages_of_rows, pairs_of
 from wellkept.engine.transfer.migrate import Progress, check_sound, check_target, copy_namespace, foreign, occupied
 from wellkept.engine.transfer.move import Database, alone_in_both, empty, is_ready, seq_of
 from wellkept.errors import IllegalTransition, NotFound
+from wellkept.frozen import frozen
 from wellkept.storage.port import OPEN, Closed, Storage
 
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SecondCopy:
     """What the second copy of a namespace holds.
 

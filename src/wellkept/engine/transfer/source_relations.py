@@ -15,11 +15,12 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.gate.acts import MAX_REL, entry_of
 from wellkept.engine.lookup.read import fetch
 from wellkept.engine.transfer.import_export import Relations, Row
+from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import Effect, Link, LinkChange, Memory, MemoryChange, Reason, WriteResult
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Own:
     """An imported memory, its relations in the source, and the key of its write."""
 

@@ -7,7 +7,7 @@ again for the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -24,6 +24,7 @@ from wellkept.engine.upkeep import reembed as vectors
 from wellkept.engine.upkeep.housekeeping import expire_conflicts
 from wellkept.engine.upkeep.judging_later import Judged, judge_waiting
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.types import Json, ModelAnswers, Plan, Question
 from wellkept.types.jobs import Cadence
 
@@ -38,7 +39,7 @@ _AT_ONCE = 100
 """Journal entries after which maintenance of a namespace is due early."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """The result of a job.
 
@@ -55,7 +56,7 @@ class Outcome:
     held: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Errand:
     """A kind of job.
 
@@ -75,7 +76,7 @@ class Errand:
         return self.cadence.kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Answering:
     """A model that answers open questions.
 
@@ -88,7 +89,7 @@ class Answering:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Settings:
     """Settings of the jobs.
 

@@ -8,7 +8,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from wellkept.engine.base.background import running
@@ -17,6 +16,7 @@ from wellkept.engine.gate import write
 from wellkept.engine.gate.waiting import waiting
 from wellkept.engine.upkeep.reembed import check_row
 from wellkept.errors import InvalidField, ModelError, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.types import Filter
 
 log = logging.getLogger("wellkept")
@@ -26,7 +26,7 @@ EVERY = 0.2
 _LONGEST_PAUSE = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Judged:
     """What became of the writes that waited to be judged.
 

@@ -12,7 +12,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +20,7 @@ from typing import Protocol
 from wellkept.core.records.codec import iso, time_from
 from wellkept.engine.base.context import Clock, NewId
 from wellkept.engine.base.locked_file import locked_file, rewrite
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_json
 
 LEASE_SECONDS = 120.0
@@ -54,7 +55,7 @@ class Lease(Protocol):
         """Record that a job finished now; `at` is the caller's time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Page:
     """The content of the file."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 
@@ -29,6 +29,7 @@ from wellkept.engine.models.embedding import Embeddings, text_of, vector_key
 from wellkept.engine.models.unanswered import UnansweredError, until_answered
 from wellkept.engine.upkeep.embedder_check import refuse_another
 from wellkept.errors import ModelError
+from wellkept.frozen import frozen
 from wellkept.storage.port import Binding, Foreseeing, Tx
 from wellkept.types import (
     ConflictChange,
@@ -54,7 +55,7 @@ _KEPT: tuple[Status, ...] = ("active", "superseded", "archived", "wording")
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Swept:
     """The result of a sweep.
 

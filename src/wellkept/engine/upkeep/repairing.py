@@ -7,7 +7,6 @@ cannot be repaired are reported with a way out. A second run finds nothing to do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from wellkept.core.asking.state import state_of, state_text
@@ -17,6 +16,7 @@ from wellkept.engine.gate.acts import apply
 from wellkept.engine.upkeep.reembed import Progress, sweep
 from wellkept.engine.upkeep.verifying import UNREADABLE, Finding, asking_nothing, findings
 from wellkept.errors import Busy, Full, ReadOnly, StorageError
+from wellkept.frozen import frozen
 from wellkept.storage.port import Mending, Stale
 from wellkept.types import Problem, Reason
 
@@ -25,7 +25,7 @@ _PASSES = 5
 """Number of passes: a repair may uncover the next problem, as in a chain of pointers."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mended:
     """One problem and its repair: where, what, how it is repaired, and the journal entry (0 for none)."""
 
@@ -36,7 +36,7 @@ class Mended:
     entry: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RepairReport:
     """The result of a repair or of its dry run.
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, TypeAlias
 
@@ -23,6 +23,7 @@ from wellkept.engine.upkeep.lease import Lease
 from wellkept.engine.upkeep.reembed import sweep
 from wellkept.engine.upkeep.verifying import verify
 from wellkept.errors import Busy, InvalidField, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.types import Json
 
 JobState: TypeAlias = Literal["done", "failed"]
@@ -71,7 +72,7 @@ class Stop(Protocol):
         """Wait for a stop, at most this many seconds; returns whether it was requested."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobResult:
     """The result of a job: figures, and the error message (empty on success)."""
 
@@ -79,7 +80,7 @@ class JobResult:
     failed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """A job that is repeated in each namespace of a store.
 
@@ -94,7 +95,7 @@ class Job:
     every: timedelta | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobReport:
     """The result of a job in one namespace."""
 
@@ -106,7 +107,7 @@ class JobReport:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Round:
     """One round.
 

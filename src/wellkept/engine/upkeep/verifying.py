@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias, get_args
@@ -24,6 +24,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.gate.waiting import waiting
 from wellkept.engine.models.embedding import text_of, vector_key
 from wellkept.errors import StorageError
+from wellkept.frozen import frozen
 from wellkept.storage.port import Mending, Tx
 from wellkept.types import (
     ALL_STATUSES,
@@ -55,7 +56,7 @@ _SHOWN = 20
 _MOST_GAPS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """A problem and its repair.
 
@@ -74,7 +75,7 @@ class Finding:
     memory_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Picture:
     """The state of a namespace at one moment, without its journal.
 

@@ -23,6 +23,7 @@ from wellkept.engine.upkeep.jobs import Errand, Outcome
 from wellkept.engine.upkeep.lease import holder_name
 from wellkept.engine.upkeep.rounds import Stop
 from wellkept.errors import InvalidField, StorageError, WellkeptError
+from wellkept.frozen import frozen
 from wellkept.storage.port import JobQueue
 from wellkept.types import Json
 from wellkept.types.jobs import QueuedJob
@@ -36,7 +37,7 @@ HELD_SECONDS = 300.0
 WorkState: TypeAlias = Literal["done", "failed", "gave_up", "given_back", "lost", "held"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Pace:
     """Timing of a worker, in seconds.
 
@@ -73,7 +74,7 @@ class Pace:
         return min(self.longest, self.retry * 4.0 ** max(0, attempts - 1))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkReport:
     """The result of a job that was taken.
 

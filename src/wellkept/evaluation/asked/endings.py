@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from wellkept.evaluation.asked.readers import says
 from wellkept.evaluation.labelled_files import Story, Write
 from wellkept.evaluation.ledger import Ledger, QuerySeen
 from wellkept.evaluation.ratios import Ratio, column
+from wellkept.frozen import frozen
 from wellkept.types import Conflict, Memory
 
 TOP = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StoryEnd:
     """A story at its end.
 
@@ -43,7 +43,7 @@ class StoryEnd:
     lost: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """A write of a story and its row; empty if it has none."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from wellkept.frozen import frozen
 from wellkept.integrations.keyed import new_key
 from wellkept.types import WriteResult
 from wellkept.types.showing import line
@@ -23,7 +24,7 @@ _QUERY = 2_000
 """Characters of what was said that are looked up."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """What one participant said.
 

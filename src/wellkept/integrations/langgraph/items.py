@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path
 
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.integrations.common.namespaces import Labels
 from wellkept.types import Memory
 
@@ -23,7 +23,7 @@ _USUAL = ("text", "content", "memory")
 """Fields that hold the text of an item, if it names none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """What a put stores.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from wellkept.errors import ModelResponseInvalid
+from wellkept.frozen import frozen
 from wellkept.models.endpoints.completion import content_of
 from wellkept.parsing import parsed_json
 
@@ -19,7 +19,7 @@ _MOST_TOKENS = 10_000_000
 _NAME = "answers"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """What a model said.
 
@@ -34,7 +34,7 @@ class Said:
     tokens: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Wanted:
     """A request: instructions, data, the schema of the answer (None for no schema), and its limits."""
 
@@ -45,7 +45,7 @@ class Wanted:
     max_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChatCompletions:
     """`/chat/completions`: OpenAI, llama.cpp, Ollama, vLLM and others.
 
@@ -93,7 +93,7 @@ class ChatCompletions:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Messages:
     """`/messages`: Anthropic."""
 

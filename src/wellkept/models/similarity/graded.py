@@ -24,7 +24,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -32,6 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wellkept.core.judging.calibration import LEAST_PAIRS, Calibration, FitError, cross_validated, fit
 from wellkept.errors import InvalidField, InvalidInput, ModelResponseInvalid
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_json
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class GradedPair(NamedTuple):
     lang: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GradedSet:
     """Graded pairs and the hash of their content.
 
@@ -74,7 +74,7 @@ class GradedSet:
         return list(dict.fromkeys(text for pair in self.pairs for text in (pair.a, pair.b)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """A calibration fitted for an embedder, with its quality.
 

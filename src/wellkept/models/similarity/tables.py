@@ -12,10 +12,10 @@ import logging
 import os
 import re
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from wellkept.core.judging.calibration import Calibration
+from wellkept.frozen import frozen
 from wellkept.models.similarity import graded
 from wellkept.parsing import parsed_json
 
@@ -24,7 +24,7 @@ log = logging.getLogger("wellkept")
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     """A stored calibration.
 

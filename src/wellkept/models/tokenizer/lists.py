@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.frozen import frozen
 from wellkept.models.tokenizer.pairs import FRAME_PIECES, MARKS, SHARED, PairReader, Read
 from wellkept.models.tokenizer.unigram import Unigram
 from wellkept.models.tokenizer.wordpiece import Tokenizer
@@ -29,7 +29,7 @@ PARTS = 840
 """Shares of candidates are given in parts of this, which every number of candidates up to eight divides."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListRow:
     """One new text and its candidates as model input; the parts are of equal length.
 

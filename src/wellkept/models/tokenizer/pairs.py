@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wellkept.frozen import frozen
 from wellkept.models.tokenizer.unigram import Unigram
 from wellkept.models.tokenizer.wordpiece import Encoding, Tokenizer
 
@@ -41,7 +41,7 @@ _ORDINAL = re.compile(r"0*([0-9]+)(?:st|nd|rd|th)?")
 FRAME_PIECES = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One pair as model input: pieces and marks, of equal length."""
 
@@ -49,7 +49,7 @@ class Row:
     marks: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """One tokenised text, with the word of each piece.
 

@@ -6,10 +6,10 @@ Gives the same pieces and offsets as the package `tokenizers`, without that pack
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from wellkept.frozen import frozen
 from wellkept.models.tokenizer.bert_folding import folding
 from wellkept.models.tokenizer.data_files import DATA, unpacked
 
@@ -35,7 +35,7 @@ def minilm_pieces() -> dict[str, int]:
     return {piece: number for number, piece in enumerate(lines)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoding:
     """A tokenised text; the three lists have equal length.
 

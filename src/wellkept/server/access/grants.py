@@ -11,11 +11,12 @@ write names the memory that it repeats or contradicts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, get_args
 
 from wellkept.engine.base.inputs import check_namespace
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
 
@@ -24,7 +25,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 _ANY = "*"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grant:
     """The permissions of one caller.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
 from wellkept.engine.base.inputs import label, moment
 from wellkept.errors import AmbiguousId, InvalidField, NotFound
+from wellkept.frozen import frozen
 from wellkept.server.access.grants import Grant, Scope, check_pattern, check_scopes
 
 MAX_SECRET = 200
 ID_LENGTH = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Token:
     """A token without its secret.
 

@@ -7,12 +7,13 @@ the namespace contains anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter
 
 from wellkept.errors import InvalidInput
+from wellkept.frozen import frozen
 from wellkept.server.large_requests import LARGE_AT_ONCE
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _MCP_SESSION_HEADER = "mcp-session-id"
 _ONLY_CLIENT = "mcp"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StoreAccess:
     """Access of a server's calls to the store.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -16,6 +15,7 @@ from starlette.responses import Response
 from wellkept.engine.base.secrets import new_secret
 from wellkept.engine.history import verdicts
 from wellkept.engine.history.verdicts import Stratum
+from wellkept.frozen import frozen
 from wellkept.server.page.frame import Visit, memories_by_id
 from wellkept.types import Rightness
 
@@ -28,7 +28,7 @@ _RELATIONS = {("restated", "right"): "same", ("duplicate", "right"): "same", ("r
               ("superseded", "wrong"): "distinct", ("evolved", "right"): "refines"}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drawn:
     """One decision: its entry, the text that was written, and the text that it was compared with."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from wellkept.core.consolidation.plan_file import plan_text
 from wellkept.engine.consolidation.execution import undo_run
 from wellkept.engine.consolidation.reports import summary_of
 from wellkept.engine.verbs.store import MemoryStore
+from wellkept.frozen import frozen
 from wellkept.operations import outputs
 from wellkept.operations.registry import operation
 from wellkept.operations.shapes import as_output
@@ -37,7 +37,7 @@ CONFLICTS = "conflicts"
 _MOST_RUNS = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """The decisions of one day: their number by group, the bars, each as group, y and height, and that of conflicts."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
 from wellkept.engine.history.verdicts import unjudged
 from wellkept.errors import IllegalTransition, InvalidField, NotFound
+from wellkept.frozen import frozen
 from wellkept.parsing import number_within
 from wellkept.server.page.acts import resolved
 from wellkept.server.page.frame import Visit, memories_by_id
@@ -50,7 +50,7 @@ _CHECKED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Card:
     """One open item.
 

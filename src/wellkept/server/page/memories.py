@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import Response
 
+from wellkept.frozen import frozen
 from wellkept.server.page.frame import PAGE, Visit
 from wellkept.types import Filter
 
@@ -22,7 +22,7 @@ COUNTED = 500
 _MOST_OFFERED = 12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bar:
     """One part of a score: its name, its value from 0 to 1, and its weight."""
 
@@ -48,7 +48,7 @@ def show(visit: Visit) -> Response:
     return visit.show("memories.html", **values)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offered:
     """The most frequent tags and sources of the newest memories, with their counts.
 

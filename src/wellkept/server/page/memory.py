@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import cos, pi, sin
 from typing import Any
 
 from starlette.responses import Response
 
+from wellkept.frozen import frozen
 from wellkept.server.page.acts import CONFIRMATION
 from wellkept.server.page.frame import PAGE, Visit, memories_by_id
 from wellkept.types.showing import line
@@ -19,7 +19,7 @@ _OWN_PLACE = frozenset({"restates", "supersedes"})
 """Relations that are told elsewhere on the page, as wordings and as the chain of replacements."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """One memory in the drawing of links: its place, its label, and the relation that leads to it."""
 

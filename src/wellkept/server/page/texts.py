@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from wellkept.core.text.word_diff import MOST_CHARS, Piece, shared, word_diff
+from wellkept.frozen import frozen
 
 SHOWN = 700
 """Characters of a text that a list shows; the memory's own page shows it whole, up to `WHOLE`."""
@@ -39,7 +39,7 @@ OUTCOMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sides:
     """Two texts with the runs of words that only one of them has.
 

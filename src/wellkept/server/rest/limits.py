@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from wellkept.errors import InvalidField
+from wellkept.frozen import frozen
 from wellkept.parsing import JSON_STRINGS
 
 MIB = 1 << 20
@@ -16,7 +16,7 @@ _NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _MOST_BUCKETS = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Limits:
     """The limits of a server.
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from anyio import CapacityLimiter, to_thread
 
 from wellkept.errors import ConfigError, StorageError
+from wellkept.frozen import frozen
 from wellkept.server.access import EVERYTHING, Grant, TokenKeeper
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ NOTHING = Grant(actor="", namespaces=(), scopes=frozenset())
 """The grant of a call without a valid grant on a server with tokens: it permits nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Assembled:
     """An application, and the function that starts its shutdown.
 

@@ -9,13 +9,15 @@ separately, since a body is requested only after its sender was admitted.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from wellkept.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen(kw_only=True)
 class Patience:
     """Deadlines and limits of connections.
 
@@ -34,7 +36,7 @@ class Patience:
     waiting: int = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """All connections of a server that wait for their peers, the longest waiting first.
 

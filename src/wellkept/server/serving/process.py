@@ -14,13 +14,13 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 from typing import Any, cast
 
 import uvicorn
 
+from wellkept.frozen import frozen
 from wellkept.server.serving.connections import Connection, Patience, Waiting
 
 _MOST_HEADERS = 64 * 1024
@@ -34,7 +34,7 @@ _FILES = 8_192
 """Maximum number of open connections and store files of the process, if the system allows it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Ending:
     """Timing of the shutdown.
 

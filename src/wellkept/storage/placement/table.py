@@ -18,11 +18,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
 from wellkept.errors import ConfigError
+from wellkept.frozen import frozen
 from wellkept.parsing import parsed_toml
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
@@ -32,7 +33,7 @@ MAX_CHARACTERS = 16 << 20
 """Maximum size of the file: about 300,000 places."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where a namespace lives.
 
@@ -45,7 +46,7 @@ class Place:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """The content of the file.
 

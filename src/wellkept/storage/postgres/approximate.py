@@ -13,13 +13,13 @@ kind is found whatever the index proposes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellkept.core.records.vectors import COMPARISON_DIMS, quantise
 from wellkept.errors import StorageError
+from wellkept.frozen import frozen
 from wellkept.storage.port import Sampled
 from wellkept.storage.postgres.session import Half, Session
 from wellkept.storage.postgres.sql import queries
@@ -43,7 +43,7 @@ _SAMPLES = 100
 _SAMPLE_LIMIT = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Searcher:
     """Searches one namespace by its index; numbers written into statements never come from input.
 

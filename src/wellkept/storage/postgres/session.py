@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
@@ -15,6 +14,7 @@ from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format, TransactionStatus
 
 from wellkept.errors import NotPermitted
+from wellkept.frozen import frozen
 from wellkept.storage.postgres.failures import translated
 from wellkept.storage.postgres.sql import queries
 from wellkept.storage.sql import connection as common
@@ -29,7 +29,7 @@ _ENDINGS = ("commit", "rollback")
 has two answers to lose where an unanswered commit is asked for once."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """Time limits of the server in one transaction.
 

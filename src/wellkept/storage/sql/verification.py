@@ -6,11 +6,11 @@ Each message follows the name of its namespace; see `Flaw.of`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from wellkept.core.records.codec import DAMAGE, entry_from, record_text, text_digest
 from wellkept.errors import Corrupt
+from wellkept.frozen import frozen
 from wellkept.storage.journal_codec import first_before
 from wellkept.storage.memory_rows import conflict_of, is_usage, link_of, memory_of, micros
 from wellkept.types import Memory
@@ -32,7 +32,7 @@ _LENGTH = 0.01
 """Largest deviation of a vector's length from 1; half precision causes at most a tenth of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flaw:
     """A problem, and the derived data whose rebuild repairs it."""
 

@@ -14,10 +14,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from wellkept.errors import Busy, Corrupt, NotAStore, ReadOnly, StorageError, StorePathError
+from wellkept.frozen import frozen
 from wellkept.storage.sqlite.failures import translated
 from wellkept.storage.sqlite.opening import checked_path
 from wellkept.storage.sqlite.schema_objects import strangers
@@ -28,7 +28,7 @@ _BESIDE = ("-wal", "-shm", "-journal")
 _PAUSE = 0.02
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Copied:
     """A verified copy.
 
@@ -68,7 +68,7 @@ def backup(file: Path, target: Path, *, replace: bool, busy_seconds: float) -> C
     return copied
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PutBack:
     """The result of restoring a copy.
 

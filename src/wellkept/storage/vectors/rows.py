@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wellkept.frozen import frozen
 from wellkept.types import Status
 
 if TYPE_CHECKING:
     from wellkept.types import Vector
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """The indexed fields of a memory; without a vector it is never proposed."""
 
@@ -21,7 +21,7 @@ class Row:
     vector: Vector | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stamp:
     """Identity of a matrix's content; when it differs, the matrix is rebuilt."""
 
@@ -30,7 +30,7 @@ class Stamp:
     dim: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """Some stored rows in columns; `blob` holds their vectors, concatenated."""
 

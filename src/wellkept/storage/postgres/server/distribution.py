@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from wellkept.errors import StorageError, StorePathError
+from wellkept.frozen import frozen
 from wellkept.storage.postgres.server.opening import STORE_LOCK, checked_url, connected, prepare
 from wellkept.storage.postgres.session import Bounds, Session
 from wellkept.storage.postgres.sql import queries
@@ -42,7 +42,7 @@ class CannotSpread(StorageError):
     """The database cannot be distributed, or the check of the result failed; nothing was changed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spread:
     """The distribution of a store over the servers of a cluster.
 
@@ -65,7 +65,7 @@ class Spread:
     dry_run: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Table:
     """A table in the catalogue; `method` is the distribution method of Citus, empty for a local table."""
 

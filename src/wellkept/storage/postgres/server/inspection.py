@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from wellkept.errors import Corrupt
+from wellkept.frozen import frozen
 from wellkept.storage.memory_rows import WORDS_VERSION
 from wellkept.storage.postgres.server.distribution import is_spread
 from wellkept.storage.postgres.server.opening import checked_url, connected, has_store, version_of
@@ -29,7 +30,7 @@ CONNECT_SECONDS = 3
 _BOUNDS = Bounds(lock=5_000, statement=5_000)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ServerFacts:
     """A server and the database on it.
 
@@ -50,7 +51,7 @@ class ServerFacts:
     standby: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StoreFacts:
     """The store in a database, as far as the login has access.
 

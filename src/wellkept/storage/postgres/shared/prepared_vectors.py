@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from wellkept.core.records.vectors import quantise
 from wellkept.errors import EmbedderMismatch
+from wellkept.frozen import frozen
 from wellkept.storage.postgres.rows import number_of
 from wellkept.storage.postgres.session import Begun, Half, Session
 from wellkept.types import Vector
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PostgresAhead:
     """Vectors of one embedder, stored beside those of others.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from wellkept.frozen import frozen
 from wellkept.storage.postgres.session import Begun
 
 _TOKEN_LOCK = 0x57454C4B70C
@@ -16,7 +16,7 @@ _WAIT = "30s"
 _KEY_OF = b"wellkept/postgresql/1\0"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TokenRow:
     """A stored token.
 
