@@ -7,7 +7,7 @@ methods that compare, hash, print and copy, and `__init__` is compiled when the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from inspect import Signature, signature
 from operator import attrgetter
@@ -20,9 +20,11 @@ _T = TypeVar("_T")
 @overload
 def frozen(cls: type[_T], /) -> type[_T]: ...
 @overload
-def frozen(*, kw_only: bool = False) -> Callable[[type[_T]], type[_T]]: ...
+def frozen(*, kw_only: bool = False, eq: bool = True) -> Callable[[type[_T]], type[_T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(cls: type[_T] | None = None, /, *, kw_only: bool = False) -> type[_T] | Callable[[type[_T]], type[_T]]:
+def frozen(
+    cls: type[_T] | None = None, /, *, kw_only: bool = False, eq: bool = True
+) -> type[_T] | Callable[[type[_T]], type[_T]]:
     """Make a class a frozen dataclass with slots, like `dataclass(frozen=True, slots=True)`.
 
     `fields`, `replace`, `asdict`, `copy`, `pickle` and `match` work as with any other. Methods of the class stay.
@@ -31,6 +33,7 @@ def frozen(cls: type[_T] | None = None, /, *, kw_only: bool = False) -> type[_T]
 
     Args:
         kw_only: All fields are given by name.
+        eq: Objects with equal fields are equal, and print their fields; otherwise each is equal to itself alone.
 
     Example:
         >>> from dataclasses import replace
@@ -45,19 +48,19 @@ def frozen(cls: type[_T] | None = None, /, *, kw_only: bool = False) -> type[_T]
     """
 
     def made(given: type[_T]) -> type[_T]:
-        return _frozen(given, kw_only=kw_only)
+        return _frozen(given, _SHARED if eq else _UNCOMPARED, kw_only=kw_only)
 
     return made if cls is None else made(cls)
 
 
-def _frozen(given: type[Any], *, kw_only: bool) -> type[Any]:
+def _frozen(given: type[Any], methods: Mapping[str, Any], *, kw_only: bool) -> type[Any]:
     own = vars(given).keys()
     cls: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(given)
     cls.__init__ = _compiling(cls)
     names = [item.name for item in fields(cls) if item.compare]
     cls._compared = staticmethod(attrgetter(*names) if names else _nothing)
-    for name in _SHARED.keys() - own:
-        setattr(cls, name, _SHARED[name])
+    for name in methods.keys() - own:
+        setattr(cls, name, methods[name])
     made: type[Any] = cls
     return made
 
@@ -155,13 +158,11 @@ class _Signature:
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
-_SHARED: dict[str, Any] = {
-    "__eq__": _equal,
-    "__hash__": _hashed,
-    "__repr__": _printed,
+_UNCOMPARED: dict[str, Any] = {
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,
     "__getstate__": _state,
     "__setstate__": _restore,
     "__signature__": _Signature(),
 }
+_SHARED = _UNCOMPARED | {"__eq__": _equal, "__hash__": _hashed, "__repr__": _printed}

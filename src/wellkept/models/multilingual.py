@@ -10,6 +10,7 @@ import json
 import unicodedata
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from wellkept.models.loading import LoadingLock
 from wellkept.models.onnx import verified_bytes
 from wellkept.models.tokenizer.data_files import unpacked
-from wellkept.models.tokenizer.unigram import Unigram
 from wellkept.patterns import pattern
+
+if TYPE_CHECKING:
+    from wellkept.models.tokenizer.unigram import Unigram
 
 PIECES, VECTORS = "multilingual-pieces.json.gz", "multilingual-vectors.bin"
 PIECES_SHA256 = "2d5c8bae2183c521bdc88b808726d8820bc879eaff25b503102967948ef43210"
@@ -104,6 +107,8 @@ def strange_share(text: str) -> float:
 
 @lru_cache(maxsize=2)
 def _tokenizer(folder: Path) -> Unigram:
+    from wellkept.models.tokenizer.unigram import Unigram
+
     return Unigram(*json.loads(unpacked(folder / PIECES, PIECES_SHA256)))
 
 

@@ -8,14 +8,14 @@ change of the same thing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import fsum
 from typing import Any, Self
 
 from wellkept.core.text.letter_groups import LetterWeights, letters_of
+from wellkept.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ChangeCues:
     """How much a text sounds like a change, by its letters.
 

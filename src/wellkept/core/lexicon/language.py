@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
@@ -122,7 +122,7 @@ class Grammar:
         return self.script not in ("han", "kana")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class EventWords:
     """The words that show when events happen, and what "only" limits.
 
@@ -227,7 +227,7 @@ class Particles:
     roles: Words = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False)
 class Language:
     """The data of one language; all sets contain lower-case words. There is one object of each.
 

@@ -5,7 +5,6 @@ The relation model is trained on statements, so its opinion about two turns is n
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from wellkept.core.lexicon import Language, in_all_languages, lexicon
@@ -14,17 +13,16 @@ from wellkept.core.reading.language_detection import is_english, language_of
 from wellkept.core.text.forms import fold
 from wellkept.core.text.sentences import sentences
 from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.patterns import pattern
 
 MOST_READ = 400
 """Characters at the start of a text from which it is classified."""
 
-_SPEAKER = re.compile(
-    r"\s*([^\W\d_][\w.'-]{0,39}(?: [^\W\d_][\w.'-]{0,39}){0,2})\s?(?::\s+|:(?=[\u3041-\u9fff]))(?=\S)"
-)
-_STAMP = re.compile(r"\s*[(\[][^()\[\]]{1,60}[)\]]\s*")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_COMMA = re.compile("[,，、]")
-_OPENING = re.compile(r"[^,.!?;:，。！？]{0,60}")
+_SPEAKER = pattern(r"\s*([^\W\d_][\w.'-]{0,39}(?: [^\W\d_][\w.'-]{0,39}){0,2})\s?(?::\s+|:(?=[\u3041-\u9fff]))(?=\S)")
+_STAMP = pattern(r"\s*[(\[][^()\[\]]{1,60}[)\]]\s*")
+_WORD = pattern(r"[^\W_]+(?:'[^\W_]+)*")
+_COMMA = pattern("[,，、]")
+_OPENING = pattern(r"[^,.!?;:，。！？]{0,60}")
 _QUESTION_MARKS = ("?", "？", "؟")
 _BEHIND_MARKS = " \n\t\"'”»)`*!"
 _PLACES = 3

@@ -112,7 +112,7 @@ def is_english(text: str) -> bool:
 def _is_english(text: str) -> bool:
     head = fold(text)
     letters = sum(map(str.isalpha, head))
-    unspaced = len(_RUN.findall(head))
+    unspaced = 0 if head.isascii() else len(_RUN.findall(head))
     if (unspaced and unspaced * 4 >= letters) or len(_LATIN.findall(head)) * 2 < letters:
         return False
     chunks = head.split()
@@ -139,7 +139,7 @@ def _of_english() -> tuple[LetterWeights, float]:
 def _language_is_known(text: str) -> bool:
     head = fold(text)
     letters = sum(map(str.isalpha, head))
-    unspaced = len(_RUN.findall(head))
+    unspaced = 0 if head.isascii() else len(_RUN.findall(head))
     if letters and unspaced * 4 >= letters:
         return len(_HAN_KANA.findall(head)) * 2 >= unspaced
     found = _PLAIN_WORD.findall(head.lower())

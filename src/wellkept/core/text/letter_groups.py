@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Self
 from zlib import crc32
 
 from wellkept.core.text.text_cache import MIB, remembered
+from wellkept.frozen import frozen
 
 BUCKETS = 1 << 14
 """Groups of letters share this many weights."""
@@ -49,7 +49,7 @@ def _bucket(group: str) -> int:
     return crc32(group.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LetterWeights:
     """Weights of groups of letters.
 

@@ -7,17 +7,18 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from wellkept.core.lexicon import in_all_languages
+from wellkept.patterns import pattern
 
 # A full stop ends a sentence only before white space; end marks of other scripts need none.
-_ENDS = re.compile(
+_ENDS = pattern(
     "(?:(?<![.!?\u2026])[.!?\u2026]++[\"'\u00bb\u201d\u2019)\\]]*+(?=\\s))"
     "|(?:[\u3002\uff01\uff1f\uff61\u061f\u06d4\u0964\u0965\u1362\u1367\u104b\u17d4\u0f0d\u0589]+"
     "[\u300d\u300f\u201d\u2019)\uff09]*)"
     "|(?:\\n+)"
 )
-_NUMBERED = re.compile(r"\W*\d{1,3}\.")
+_NUMBERED = pattern(r"\W*\d{1,3}\.")
 _MOST_BEFORE_NUMBER = 80
-_FOLLOWING = re.compile(r"[ \t]*(.?)", re.DOTALL)
+_FOLLOWING = pattern(r"[ \t]*(.?)", re.DOTALL)
 
 
 def sentences(text: str) -> list[str]:
