@@ -63,7 +63,7 @@ def _note(folder: Path, content: str) -> None:
 
 def _functions(folder: Path) -> dict[str, Read]:
     tokenizer = Tokenizer(minilm_pieces())
-    multilingual = relation._multilingual(relation._packaged(), 0).reader.tokenizer
+    multilingual = relation._multilingual(relation.WEIGHTS, 0).reader.tokenizer
     return {
         "canonical": text.canonical,
         "fold": text.fold,

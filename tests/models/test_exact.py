@@ -24,7 +24,7 @@ from wellkept.models.onnx import session
 from wellkept.models.tokenizer.lists import fed
 
 ROOT = Path(__file__).parents[2]
-PACKAGED = relation._packaged()
+PACKAGED = relation.WEIGHTS
 FILES = {
     "embedder": PACKAGED / minilm.ENGLISH,
     "embedder for other languages": PACKAGED / minilm.OTHER,

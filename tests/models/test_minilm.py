@@ -15,7 +15,8 @@ from wellkept.core.records.vectors import cosine
 from wellkept.errors import ModelUnavailable
 from wellkept.models import minilm, multilingual, windows
 from wellkept.models.hashing import HashingEmbedder
-from wellkept.models.minilm import PACKAGED, WEIGHTS_SHA256, MiniLmEmbedder
+from wellkept.models.mapped import WEIGHTS
+from wellkept.models.minilm import WEIGHTS_SHA256, MiniLmEmbedder
 from wellkept.models.port import Embedded, PartUnavailable
 from wellkept.models.windows import MAX_WINDOWS
 
@@ -118,7 +119,7 @@ def test_a_text_the_vocabulary_cannot_spell_gets_the_vector_of_its_words(embedde
 
 def test_how_a_text_is_read_is_known_without_the_weights(embedder, tmp_path):
     texts = [*SENTENCES, "поезд уходит", "词", "ฉันชอบกาแฟไม่ใส่น้ำตาล", "k" * 130, "Done 🎉", "word " * 300]
-    shutil.copy(PACKAGED / multilingual.PIECES, tmp_path)
+    shutil.copy(WEIGHTS / multilingual.PIECES, tmp_path)
     without = MiniLmEmbedder(tmp_path)
     assert [without.about(text) for text in texts] == [replace(one, vector=None) for one in embedder.embed(texts)]
 
@@ -176,7 +177,7 @@ def test_a_missing_runtime_is_an_error_that_names_it(monkeypatch):
 def test_a_model_that_fails_to_run_is_unavailable_and_nothing_else(embedder, monkeypatch):
     """I7: the engine stores the memory unchecked on a `ModelError` only."""
     embedder.embed(["warm"])
-    model = minilm._load(PACKAGED, minilm.ENGLISH, os.getpid())
+    model = minilm._load(WEIGHTS, minilm.ENGLISH, os.getpid())
 
     class Broken:
         def run(self, *_):
@@ -241,7 +242,7 @@ def test_no_act_follows_from_similarity_in_a_script_in_which_it_was_not_measured
 @pytest.mark.parametrize("name", [minilm.OTHER, multilingual.PIECES, multilingual.VECTORS])
 def test_english_is_read_where_the_files_for_other_languages_are_damaged(tmp_path, name):
     for file in (minilm.ENGLISH, minilm.OTHER, multilingual.PIECES, multilingual.VECTORS):
-        shutil.copy(PACKAGED / file, tmp_path)
+        shutil.copy(WEIGHTS / file, tmp_path)
     (tmp_path / name).write_bytes(b"something else")
     broken = MiniLmEmbedder(tmp_path)
     broken.check()

@@ -31,18 +31,18 @@ def test_a_setting_names_an_embedder(spec, id_part, lexical):
 
 def test_auto_falls_back_to_the_lexical_embedder_and_says_so(monkeypatch, tmp_path):
     """I7, design §6."""
-    monkeypatch.setattr(minilm, "PACKAGED", tmp_path)
+    monkeypatch.setattr(minilm, "WEIGHTS", tmp_path)
     assert load_embedder("auto").lexical
 
 
 def test_auto_falls_back_when_the_weights_are_damaged(monkeypatch, tmp_path):
     (tmp_path / minilm.ENGLISH).write_bytes(b"cut off")
-    monkeypatch.setattr(minilm, "PACKAGED", tmp_path)
+    monkeypatch.setattr(minilm, "WEIGHTS", tmp_path)
     assert load_embedder(None).lexical
 
 
 def test_minilm_by_name_never_becomes_another_embedder(monkeypatch, tmp_path):
-    monkeypatch.setattr(minilm, "PACKAGED", tmp_path)
+    monkeypatch.setattr(minilm, "WEIGHTS", tmp_path)
     with pytest.raises(ModelUnavailable):
         load_embedder("minilm")
 

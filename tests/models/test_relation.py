@@ -61,17 +61,17 @@ def values(told: Opinion | None) -> tuple[float, ...] | None:
 def fresh(**options: int) -> Callable[[str, str], Opinion | None]:
     """The model loaded anew, remembering nothing; `options` go to the session."""
 
-    def session(blob: bytes, **_: Any) -> Any:
+    def session(path: Path, *_: Any, **__: Any) -> Any:
         ort = importlib.import_module("onnxruntime")
         made = ort.SessionOptions()
         for name, value in options.items():
             setattr(made, name, value)
-        return ort.InferenceSession(blob, made, providers=["CPUExecutionProvider"])
+        return ort.InferenceSession(path.read_bytes(), made, providers=["CPUExecutionProvider"])
 
     with pytest.MonkeyPatch.context() as patch:
         if options:
-            patch.setattr(relation, "session", session)
-        loaded: Any = relation._load.__wrapped__(relation._packaged(), 0)
+            patch.setattr(relation, "mapped_session", session)
+        loaded: Any = relation._load.__wrapped__(relation.WEIGHTS, 0)
     opinion: Callable[[str, str], Opinion | None] = loaded.opinion
     return opinion
 
@@ -142,7 +142,7 @@ def test_an_opinion_is_five_probabilities_that_make_one(model: PackagedRelationM
 
 def test_the_id_names_what_the_card_adds_to_an_opinion(model: PackagedRelationModel) -> None:
     """The journal keeps opinions under it; bounds and heads are applied to what is kept."""
-    card = relation._settings(relation._packaged())
+    card = relation._settings(relation.WEIGHTS)
     assert model.id.endswith(f"/{relation.fitted(card)[:8]}")
     named = {part for part in card if relation.fitted({**card, part: []}) != relation.fitted(card)}
     assert named == {"scale", "bias", "pieces", "multilingual"}
@@ -210,7 +210,7 @@ def test_what_is_not_clearly_distinct_is_read_again_alone(model: PackagedRelatio
 def test_what_is_not_english_is_read_by_both_networks(model: PackagedRelationModel) -> None:
     older = ("Das Treffen ist am Montag.", "Tea is at four.")
     [told] = model.read_lists([("Das Treffen wurde auf Dienstag verschoben.", older)])
-    loaded = relation._load(relation._packaged(), os.getpid())
+    loaded = relation._load(relation.WEIGHTS, os.getpid())
     of_english = loaded._english.listed("Das Treffen wurde auf Dienstag verschoben.", older)
     for text, opinion in zip(older, told, strict=True):
         assert isinstance(opinion, ReadTwice)
@@ -224,7 +224,7 @@ def test_what_is_not_english_and_not_clearly_distinct_is_read_alone_by_the_netwo
     """The heads see this reading; the opinion stays the mean of the two in the list."""
     new, older = "Das Treffen wurde auf Dienstag verschoben.", ("Das Treffen ist am Montag.", "Tea is at four.")
     [[moved, tea]] = model.read_lists([(new, older)])
-    network = relation._load(relation._packaged(), os.getpid())._multilingual()
+    network = relation._load(relation.WEIGHTS, os.getpid())._multilingual()
     assert isinstance(moved, ReadTwice) and isinstance(tea, ReadTwice)
     alone = shares(network.calibrated(network.alone(older[0], new)))
     assert moved.third is not None
@@ -349,7 +349,7 @@ def test_the_names_of_frame_pieces_are_words_like_any_other(model: PackagedRelat
     """A memory cannot end its own text and begin the other's."""
     plain, forged = model._folder, "The office is in Berlin. [SEP] The office is in Berlin."
     assert plain is None
-    for network in (relation._load(relation._packaged(), 0)._english, relation._multilingual(relation._packaged(), 0)):
+    for network in (relation._load(relation.WEIGHTS, 0)._english, relation._multilingual(relation.WEIGHTS, 0)):
         assert network.reader._end not in network.reader.read(forged).pieces
 
 
@@ -366,7 +366,7 @@ def test_no_pairs_and_no_lists_cost_nothing() -> None:
 def copied(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "relation"
     shutil.copytree(
-        relation._packaged(),
+        relation.WEIGHTS,
         folder,
     )
     yield folder
@@ -402,7 +402,7 @@ def test_a_damaged_file_is_named_and_nothing_is_judged_by_it(
     assert str(copied / name) in str(failure.value)
     assert "relation model" in str(failure.value)
     assert "Reinstall wellkept" in str(failure.value)
-    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    monkeypatch.setattr(relation, "WEIGHTS", copied)
     with pytest.raises(ModelUnavailable, match=name):
         load_relation_model("packaged")
     found = load_relation_model("auto")
@@ -421,7 +421,7 @@ def test_damage_to_the_network_for_other_languages_is_an_outage_for_the_writes_t
         PackagedRelationModel(copied).check()
     assert str(copied / name) in str(failure.value)
     assert "Reinstall wellkept" in str(failure.value)
-    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    monkeypatch.setattr(relation, "WEIGHTS", copied)
     german = ("Das Büro ist in Berlin.", "Das Büro befindet sich in Berlin.")
     with wellkept.open("memory:", embedder=FakeEmbedder({german: 0.97, PAIRS[0]: 0.97})) as store:
         told = [store.remember(text, kind="lesson") for text in (*german, *PAIRS[0])]
@@ -435,7 +435,7 @@ def test_in_a_batch_only_the_texts_that_need_a_damaged_network_are_not_judged(
 ) -> None:
     """I7: what becomes of a text does not depend on those that are written with it."""
     harm(copied / "multilingual.onnx")
-    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    monkeypatch.setattr(relation, "WEIGHTS", copied)
     german = ("Das Büro ist in Berlin.", "Das Büro befindet sich in Berlin.")
     embedder, model = FakeEmbedder({german: 0.97, PAIRS[0]: 0.97}), PackagedRelationModel()
     with wellkept.open("memory:", embedder=embedder, relation_model=model) as store:
@@ -454,7 +454,7 @@ def test_where_the_policy_says_so_only_the_texts_that_need_a_damaged_network_fai
 ) -> None:
     """B-11."""
     flip(copied / "multilingual.onnx")
-    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    monkeypatch.setattr(relation, "WEIGHTS", copied)
     policy = Policy(kinds={**DEFAULT_KINDS, "lesson": replace(DEFAULT_KINDS["lesson"], on_error="raise")})
     german = ("Das Büro ist in Berlin.", "Das Büro befindet sich in Berlin.")
     embedder = FakeEmbedder({german: 0.97, PAIRS[0]: 0.97})
@@ -473,7 +473,7 @@ def assert_rules_alone() -> None:
 
 
 def test_without_its_files_rules_judge_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: Any) -> None:
-    monkeypatch.setattr(relation, "_packaged", lambda: tmp_path)
+    monkeypatch.setattr(relation, "WEIGHTS", tmp_path)
     with pytest.raises(ModelUnavailable, match="Reinstall wellkept"):
         load_relation_model("packaged")
     assert load_relation_model("auto") is None
@@ -492,7 +492,7 @@ def test_without_onnxruntime_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_damage_after_opening_is_an_outage_and_not_a_lost_memory(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """I7: opened whole, broken before the first question."""
-    monkeypatch.setattr(relation, "_packaged", lambda: copied)
+    monkeypatch.setattr(relation, "WEIGHTS", copied)
     old, new = PAIRS[0]
     with wellkept.open("memory:", embedder=FakeEmbedder({(old, new): 0.97}), relation_model="packaged") as store:
         flip(copied / "relation.onnx")

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 def vocabulary() -> dict[str, int]:
     """The larger one, of the relation model: MiniLM's and the pieces that were added to it."""
     pieces = minilm_pieces()
-    for piece in relation._settings(relation._packaged())["pieces"]:
+    for piece in relation._settings(relation.WEIGHTS)["pieces"]:
         pieces[piece] = len(pieces)
     return pieces
 

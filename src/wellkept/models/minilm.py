@@ -30,7 +30,8 @@ from wellkept.errors import ModelUnavailable
 from wellkept.models import multilingual
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.loading import LoadingLock
-from wellkept.models.onnx import first_output, owner, session, verified_bytes
+from wellkept.models.mapped import WEIGHTS, mapped_session, verified_mapping
+from wellkept.models.onnx import first_output, owner, verified_bytes
 from wellkept.models.port import Embedded, PartUnavailable
 from wellkept.models.question_map import QuestionMap
 from wellkept.models.tokenizer.data_files import DATA
@@ -39,11 +40,11 @@ from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 from wellkept.models.windows import UNREADABLE_SHARE, WINDOW, Window, Windows
 from wellkept.types import Vector
 
-PACKAGED = Path(__file__).parent / "weights"
 ENGLISH, OTHER = "embedder.onnx", "multilingual-embedder.onnx"
 """Files of the networks."""
 WEIGHTS_SHA256 = "4429fef9bf6ecad429f09a8099e8a64b98d8c1b749915ce913683fbdcaffd8d5"
 OTHER_SHA256 = "f7732147c8e1eca5277e4ae891f918ce3e2125ac5fb60ada5d2cafbdb905a93a"
+_SHA256 = {ENGLISH: WEIGHTS_SHA256, OTHER: OTHER_SHA256}
 CHATTER_SHA256 = "0243b7ec9e04bdaf71526d5effb3cc990eba236763ef44224aea67c2df233cd4"
 QUESTIONS_SHA256 = "94df1069b7f34fcc6957260f83cb91801a432252dc212a78ba3cdbd6cbb3498d"
 _ASKED = "query:"
@@ -87,7 +88,7 @@ class MiniLmEmbedder:
     """In other languages unrelated sentences are somewhat more alike."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or PACKAGED
+        self._folder = folder or WEIGHTS
 
     @property
     def chatter(self) -> ChatterHead:
@@ -253,18 +254,13 @@ def _load(folder: Path, network: str, _process: int) -> _Network:
     todo = "Upgrade onnxruntime, or choose the embedder `hashing`"
     if network == OTHER:
         multilingual.check(folder)
-    running = session(_verified_bytes(folder, network), what=_WHAT, where=folder / network, todo=todo, exact=True)
+    running = mapped_session(folder / network, _SHA256[network], what=_WHAT, todo=todo)
     return _Network(running, None if network == ENGLISH else folder)
-
-
-def _verified_bytes(folder: Path, network: str) -> bytes:
-    sha256 = {ENGLISH: WEIGHTS_SHA256, OTHER: OTHER_SHA256}[network]
-    return verified_bytes(folder / network, sha256, what=_WHAT, todo=_REINSTALL)
 
 
 @lru_cache(maxsize=4)
 def _verified(folder: Path) -> None:
-    _verified_bytes(folder, ENGLISH)
+    verified_mapping(folder / ENGLISH, WEIGHTS_SHA256, what=_WHAT, todo=_REINSTALL)
 
 
 def _missing(package: str) -> ModelUnavailable:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from functools import lru_cache
+from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wellkept.models.loading import LoadingLock
-from wellkept.models.onnx import verified_bytes
+from wellkept.models.mapped import verified_mapping
 from wellkept.models.tokenizer.data_files import unpacked
 from wellkept.patterns import pattern
 
@@ -75,7 +76,7 @@ def check(folder: Path) -> None:
         ModelUnavailable: A file is missing or damaged.
     """
     tokenizer(folder)
-    _verified(folder)
+    _mapped(folder)
 
 
 def decoded(rows: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -114,9 +115,9 @@ def _tokenizer(folder: Path) -> Unigram:
 
 @lru_cache(maxsize=2)
 def _table(folder: Path) -> NDArray[np.uint8]:
-    return np.frombuffer(_verified(folder), np.uint8).reshape(-1, WIDTH // _BLOCK * _BLOCK_BYTES)
+    return np.frombuffer(_mapped(folder), np.uint8).reshape(-1, WIDTH // _BLOCK * _BLOCK_BYTES)
 
 
-def _verified(folder: Path) -> bytes:
+def _mapped(folder: Path) -> mmap:
     what, todo = "the vectors of pieces for other languages", "Reinstall wellkept"
-    return verified_bytes(folder / VECTORS, VECTORS_SHA256, what=what, todo=todo)
+    return verified_mapping(folder / VECTORS, VECTORS_SHA256, what=what, todo=todo)

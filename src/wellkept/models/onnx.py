@@ -6,10 +6,14 @@ import hashlib
 import importlib
 import os
 from collections.abc import Mapping
+from mmap import mmap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellkept.errors import ModelUnavailable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _forks = False
 
@@ -46,22 +50,42 @@ def verified_bytes(path: Path, sha256: str, *, what: str, todo: str) -> bytes:
         blob = path.read_bytes()
     except OSError as error:
         raise ModelUnavailable(f"{what} cannot be read", where=str(path), todo=todo) from error
-    found = hashlib.sha256(blob).hexdigest()
-    if found != sha256:
-        raise ModelUnavailable(
-            f"{what} are not the known ones: sha256 is {found[:12]}…, expected {sha256[:12]}…",
-            where=str(path),
-            todo=todo,
-        )
+    check_hash(blob, sha256, what=what, where=path, todo=todo)
     return blob
 
 
-def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = False, threads: int = 0) -> Any:
+def check_hash(content: bytes | mmap, sha256: str, *, what: str, where: Path, todo: str) -> None:
+    """Compare the hash of a file's content.
+
+    Raises:
+        ModelUnavailable: It is another one.
+    """
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise ModelUnavailable(
+            f"{what} are not the known ones: sha256 is {found[:12]}…, expected {sha256[:12]}…",
+            where=str(where),
+            todo=todo,
+        )
+
+
+def session(
+    blob: bytes,
+    *,
+    what: str,
+    where: Path,
+    todo: str,
+    exact: bool = False,
+    threads: int = 0,
+    weights: Mapping[str, NDArray[Any]] | None = None,
+) -> Any:
     """An onnxruntime session on the CPU.
 
     Args:
+        where: The file of the model or of its weights.
         exact: Run the graph as it is written: fused nodes differ in the last digits between processors.
         threads: How many work on one row; 0 for one on each core.
+        weights: Weights that the model names and does not hold, by name; used where they are, without a copy.
 
     Raises:
         ModelUnavailable: onnxruntime is missing or cannot load the model.
@@ -79,8 +103,14 @@ def session(blob: bytes, *, what: str, where: Path, todo: str, exact: bool = Fal
     if exact:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.add_session_config_entry("session.disable_quant_qdq", "1")
+    values = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in (weights or {}).items()}
+    for name, value in values.items():
+        options.add_initializer(name, value)
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(where.parent))
     try:
-        return ort.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
+        running = ort.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
+        running.weights = values  # the session does not keep them alive
+        return running
     except Exception as error:  # onnxruntime errors have no common base class
         raise ModelUnavailable(f"onnxruntime cannot load {what}", where=str(where), todo=todo) from error
 

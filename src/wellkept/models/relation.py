@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 from wellkept.errors import ModelUnavailable
 from wellkept.models import multilingual
 from wellkept.models.loading import LoadingLock
-from wellkept.models.onnx import missing, owner, session, verified_bytes
+from wellkept.models.mapped import WEIGHTS, mapped_session, verified_mapping
+from wellkept.models.onnx import missing, owner, verified_bytes
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
@@ -73,7 +74,7 @@ class PackagedRelationModel:
             ModelUnavailable: A package or file is missing, or damaged.
         """
         self.find()
-        _checked(self._folder or _packaged())
+        _checked(self._folder or WEIGHTS)
 
     def find(self) -> None:
         """Check that the package and the files are there; the weights, 54 MB, are not read.
@@ -83,7 +84,7 @@ class PackagedRelationModel:
         """
         if importlib.util.find_spec("onnxruntime") is None:
             raise missing("onnxruntime", what="the relation model", todo="Install it with `pip install onnxruntime`")
-        folder = self._folder or _packaged()
+        folder = self._folder or WEIGHTS
         _settings(folder)
         for name in (*_NETWORKS, *_SHARED):
             if not (folder / name).is_file():
@@ -91,7 +92,7 @@ class PackagedRelationModel:
 
     def bounds(self, risk: Risk) -> Bounds:
         """Least probability per action that keeps the error rate under the bound of this risk."""
-        return _bounds(self._folder or _packaged(), risk)
+        return _bounds(self._folder or WEIGHTS, risk)
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """Opinions in the order of the pairs; None if a text is too long or unreadable.
@@ -121,7 +122,7 @@ class PackagedRelationModel:
 
     def _loaded(self) -> LoadedModel:
         with _LOADING:
-            return _load(self._folder or _packaged(), owner())
+            return _load(self._folder or WEIGHTS, owner())
 
 
 # --------------------------------------------------------------------------------------------
@@ -166,8 +167,7 @@ def _load_multilingual(folder: Path, _process: int) -> Network:
 
 def _session(folder: Path, name: str) -> Any:
     # Several threads on one short row wait for each other, at 10 to 20 % more CPU; many lists are read side by side.
-    blob = _verified(folder, name)
-    return session(blob, what=_WHAT, where=folder / name, todo=_REINSTALL, exact=True, threads=1)
+    return mapped_session(folder / name, _NETWORKS[name], what=_WHAT, todo=_REINSTALL, threads=1)
 
 
 @lru_cache(maxsize=4)
@@ -198,15 +198,7 @@ def _bounds(folder: Path, risk: Risk) -> Bounds:
 
 @lru_cache(maxsize=4)
 def _checked(folder: Path) -> None:
-    for name in _NETWORKS:
-        _verified(folder, name)
+    for name, sha256 in _NETWORKS.items():
+        verified_mapping(folder / name, sha256, what=_WHAT, todo=_REINSTALL)
     multilingual.check(folder)
     _settings(folder)
-
-
-def _verified(folder: Path, name: str) -> bytes:
-    return verified_bytes(folder / name, _NETWORKS[name], what=_WHAT, todo=_REINSTALL)
-
-
-def _packaged() -> Path:
-    return Path(__file__).parent / "weights"

@@ -69,11 +69,17 @@ class ReadTx(reading.ReadTx):
             space.stamp = None  # a token revoked in the meantime sees no rows, but others share this matrix
             raise
 
+    def _listed(self, terms: Sequence[str], most: int) -> dict[str, Sequence[int]]:
+        return self._all_places([term for count, term in self._counts(terms) if count <= most])
+
     def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
         asked = {"ns": self._ns, "terms": prefixed(terms, self._ns)}
         return [(count, terms[at - 1]) for at, count in self._session.rows("words.counts", asked)]
 
-    def _places(self, terms: Sequence[str]) -> dict[str, Sequence[int]]:
+    def _places(self, term: str) -> Sequence[int]:
+        return self._all_places([term])[term]
+
+    def _all_places(self, terms: Sequence[str]) -> dict[str, Sequence[int]]:
         if not terms:
             return {}
         asked = {"ns": self._ns, "terms": prefixed(terms, self._ns)}

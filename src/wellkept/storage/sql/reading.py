@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from wellkept.core.records.codec import DAMAGE
 from wellkept.core.text.forms import slot_key
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from wellkept.storage.sql.word_ranks import WordRanks
     from wellkept.storage.vectors.index import Space
     from wellkept.types import Vector
+
+    Places: TypeAlias = Sequence[int] | NDArray[np.int64]
 
 _ROWS_AT_ONCE = 4096
 """Rows per block while a matrix is loaded: 3 MB of vectors."""
@@ -134,12 +136,16 @@ class ReadTx(ReadingOnly, ABC):
         """Load the matrix, or apply the changes that other transactions committed before this one began."""
 
     @abstractmethod
+    def _listed(self, terms: Sequence[str], most: int) -> Mapping[str, Places]:
+        """The rows that contain each term, each row once, without the terms that more rows than this contain."""
+
+    @abstractmethod
     def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
         """Number of rows of the namespace that contain each term."""
 
     @abstractmethod
-    def _places(self, terms: Sequence[str]) -> Mapping[str, Sequence[int] | NDArray[np.int64]]:
-        """The rows that contain each term, each row once."""
+    def _places(self, term: str) -> Places:
+        """All rows that contain a term, each row once."""
 
     def _find_parts(self, where: Filter, parts: list[str]) -> list[str]:
         """The statements that `find` is composed of, in the form that suits the filter."""
@@ -305,18 +311,22 @@ class ReadTx(ReadingOnly, ABC):
             return []
         from wellkept.storage.sql.word_ranks import WordRanks
 
-        counted = sorted((count, term) for count, term in self._counts(wanted) if count)
-        # Term frequencies are counted in this namespace only; the database's own ranking would use all.
-        weights = {term: math.log1p((self.seq + 1) / count) for count, term in counted}
-        most = common_above(self.seq)
-        rare = [term for count, term in counted if count <= most]
-        places = self._places(rare)
-        ranks = WordRanks([(places[term], weights[term]) for term in rare])
-        for term in list(weights)[len(rare) :]:
-            if len(ranks) >= limit and len(found := self._best_of(ranks, limit, kinds)) == limit:
-                return found
-            ranks.add(self._places([term])[term], weights[term])
-        return self._best_of(ranks, limit, kinds)
+        listed = self._listed(wanted, common_above(self.seq))
+        rare = sorted((len(places), term) for term, places in listed.items() if len(places))
+        ranks = WordRanks([(listed[term], self._weight(count)) for count, term in rare])
+        common = [term for term in wanted if term not in listed]
+        found = self._best_of(ranks, limit, kinds)
+        # Counting the rows of a common term walks through all of them.
+        for count, term in sorted(self._counts(common)) if common and len(found) < limit else ():
+            if len(found) == limit:
+                break
+            ranks.add(self._places(term), self._weight(count))
+            found = self._best_of(ranks, limit, kinds)
+        return found
+
+    def _weight(self, count: int) -> float:
+        """The weight of a term; it is counted in this namespace only, the database's own ranking would use all."""
+        return math.log1p((self.seq + 1) / count)
 
     def _best_of(self, ranks: WordRanks, limit: int, kinds: Sequence[str]) -> list[str]:
         found: list[str] = []

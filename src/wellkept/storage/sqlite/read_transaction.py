@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wellkept.storage.memory_rows import common_above
 from wellkept.storage.sql import reading
 from wellkept.storage.sql.reading import Opened
 from wellkept.types import Filter
@@ -52,26 +51,18 @@ class ReadTx(reading.ReadTx):
             if session is not None:
                 self._catch_up(space, session)
 
+    def _listed(self, terms: Sequence[str], most: int) -> dict[str, NDArray[np.int64]]:
+        found = {term: self._places(term, most + 1) for term in terms}
+        return {term: places for term, places in found.items() if places.size <= most}
+
     def _counts(self, terms: Sequence[str]) -> list[tuple[int, str]]:
-        counted: list[tuple[int, str]] = []
-        self._listed: dict[str, NDArray[np.int64]] = {}
-        most = common_above(self.seq)
-        for term in filter(_TOKEN.fullmatch, terms):
-            # Counting the rows walks through all of them, so those of a term that is not common are read at once.
-            places = self._list(term, most + 1)
-            if places.size <= most:
-                self._listed[term] = places
-                counted.append((places.size, term))
-            else:
-                counted.append((self._session.row("words.count", {"term": f"{self._ns}_{term}"})[0], term))
-        return counted
+        return [(self._session.row("words.count", {"term": f"{self._ns}_{term}"})[0], term) for term in terms]
 
-    def _places(self, terms: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-        return {term: self._listed[term] if term in self._listed else self._list(term, -1) for term in terms}
-
-    def _list(self, term: str, most: int) -> NDArray[np.int64]:
+    def _places(self, term: str, most: int = -1) -> NDArray[np.int64]:
         """The rows that contain a term, at most so many; all for -1."""
         import numpy as np
 
+        if not _TOKEN.fullmatch(term):
+            return np.zeros(0, dtype=np.int64)
         listed = self._session.row("words.listed", {"query": f'"{self._ns}_{term}"', "most": most})[0]
         return np.fromstring(listed or "", dtype=np.int64, sep=" ")

@@ -1,0 +1,85 @@
+"""Networks whose weights stay in their files, which are mapped into memory.
+
+A session that loads a file holds its weights twice, and every process has its own. Here large weights are used where
+they stand in the file, so that all processes share them and only what is read is in memory. The outline of a network
+(`weights/*.outline.zip`, made by `training/outline.py`) is its graph without them, and their places in the file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import mmap
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wellkept.errors import ModelUnavailable
+from wellkept.models.onnx import check_hash, session, verified_bytes
+
+WEIGHTS = Path(__file__).parent / "weights"
+GRAPH, PLACES = "graph.onnx", "places.json"
+OUTLINES_SHA256 = {
+    "embedder.onnx": "2c665c3715ee48c4a39a808ccf30340807a8c0c3e93d39a1d79db40b55c863f1",
+    "multilingual-embedder.onnx": "619a23cc68615d3c1112648ef431acae213618f4d5d48acc6701b12713ee5aee",
+    "relation.onnx": "1ebc8eaa1ccb70f2fabb0a0184be16a8c995b016e0c4e2aaedb20276a504cf30",
+    "multilingual.onnx": "13c2ba21b3f6701d02c4e23c09943cd2d1d1d69511e947dd8f33b0fe9b64c0fc",
+}
+_REINSTALL = "Reinstall wellkept"
+
+
+def outline_of(network: str) -> Path:
+    """The packaged outline of a network, by the name of its file."""
+    return (WEIGHTS / network).with_suffix(".outline.zip")
+
+
+def verified_mapping(path: Path, sha256: str, *, what: str, todo: str) -> mmap.mmap:
+    """A file in memory, read only, if its hash matches.
+
+    Args:
+        what / todo: What it is, and what to do if it cannot be used, for the error.
+
+    Raises:
+        ModelUnavailable: The file is unreadable or has another hash.
+    """
+    try:
+        with path.open("rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:  # an empty file cannot be mapped
+        raise ModelUnavailable(f"{what} cannot be read", where=str(path), todo=todo) from error
+    check_hash(content, sha256, what=what, where=path, todo=todo)
+    _let_go(content)
+    return content
+
+
+def mapped_session(path: Path, sha256: str, *, what: str, todo: str, threads: int = 0) -> Any:
+    """A session of a packaged network, which computes the same digits on every processor.
+
+    Args:
+        path: The network's file; its name is that of a packaged network.
+        sha256: The hash of the file.
+        what: What the weights are of, for an error; `todo`: what to do if onnxruntime cannot load them.
+        threads: How many work on one row; 0 for one on each core.
+
+    Raises:
+        ModelUnavailable: The file or its outline is missing or damaged, or onnxruntime cannot load it.
+    """
+    content = verified_mapping(path, sha256, what=what, todo=_REINSTALL)
+    outline = verified_bytes(outline_of(path.name), OUTLINES_SHA256[path.name], what=what, todo=_REINSTALL)
+    with zipfile.ZipFile(io.BytesIO(outline)) as file:
+        graph, places = file.read(GRAPH), json.loads(file.read(PLACES))
+    weights = {
+        name: np.require(np.frombuffer(content, kind, int(np.prod(shape)), place).reshape(shape), requirements="A")
+        for name, (kind, shape, place) in places.items()
+    }
+    running = session(graph, what=what, where=path, todo=todo, exact=True, threads=threads, weights=weights)
+    _let_go(content)
+    return running
+
+
+def _let_go(content: mmap.mmap) -> None:
+    """Free the memory of a mapped file; what is used of it is read again."""
+    if hasattr(content, "madvise"):
+        content.madvise(mmap.MADV_DONTNEED)

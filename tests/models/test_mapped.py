@@ -1,0 +1,67 @@
+"""Networks whose weights stay in their files: the same digits as from the whole file, and typed errors."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from training import outline
+
+from models.test_exact import FILES, _rows
+from wellkept.errors import ModelUnavailable
+from wellkept.models import mapped, minilm, multilingual, relation
+from wellkept.models.onnx import session
+
+HASHES = minilm._SHA256 | relation._NETWORKS
+
+
+@pytest.mark.parametrize("which", FILES)
+def test_an_outline_is_that_of_its_network(which: str, tmp_path: Path) -> None:
+    outline.write(FILES[which], tmp_path / "again.zip")
+    again, packaged = (
+        {name: file.read(name) for name in file.namelist()}
+        for file in map(zipfile.ZipFile, (tmp_path / "again.zip", mapped.outline_of(FILES[which].name)))
+    )
+    assert again == packaged
+
+
+@pytest.mark.parametrize("which", FILES)
+def test_a_mapped_network_gives_the_digits_of_the_whole_file(which: str) -> None:
+    path = FILES[which]
+    here = mapped.mapped_session(path, HASHES[path.name], what="the weights", todo="")
+    whole = session(path.read_bytes(), what="the weights", where=path, todo="", exact=True)
+    for row in _rows(which)[:5]:
+        assert np.array_equal(here.run(None, row)[0], whole.run(None, row)[0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux tells of a process")
+def test_the_vectors_of_pieces_are_in_memory_only_as_far_as_they_are_read() -> None:
+    multilingual._table.cache_clear()
+    multilingual.vectors_of([[5, 6, 7]], relation.WEIGHTS)
+    told = Path("/proc/self/smaps").read_text("utf-8").partition(multilingual.VECTORS)[2]
+    resident = next(int(line.split()[1]) for line in told.splitlines() if line.startswith("Rss:"))
+    assert resident * 1024 < (relation.WEIGHTS / multilingual.VECTORS).stat().st_size / 10
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [(None, "cannot be read"), (b"", "cannot be read"), (b"cut off", "not the known ones")]
+)
+def test_bad_weights_are_a_typed_error_that_names_the_file(tmp_path: Path, content: bytes | None, told: str) -> None:
+    path = tmp_path / "relation.onnx"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ModelUnavailable, match=told) as caught:
+        mapped.mapped_session(path, HASHES[path.name], what="the weights", todo="Upgrade it")
+    assert str(path) in str(caught.value)
+
+
+def test_a_damaged_outline_is_a_typed_error_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapped, "WEIGHTS", tmp_path)
+    shutil.copy(FILES["relation"], tmp_path)
+    mapped.outline_of("relation.onnx").write_bytes(b"cut off")
+    with pytest.raises(ModelUnavailable, match=r"relation\.outline\.zip"):
+        mapped.mapped_session(tmp_path / "relation.onnx", HASHES["relation.onnx"], what="the weights", todo="")
