@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import zipfile
+from mmap import mmap
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,10 @@ from wellkept.models import mapped, minilm, multilingual, relation
 from wellkept.models.onnx import session
 
 HASHES = minilm._SHA256 | relation._NETWORKS
+
+
+def content_of(path: Path) -> mmap:
+    return mapped.verified_mapping(path, HASHES[path.name], what="the weights", todo="Reinstall it")
 
 
 @pytest.mark.parametrize("which", FILES)
@@ -32,7 +36,7 @@ def test_an_outline_is_that_of_its_network(which: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("which", FILES)
 def test_a_mapped_network_gives_the_digits_of_the_whole_file(which: str) -> None:
     path = FILES[which]
-    here = mapped.mapped_session(path, HASHES[path.name], what="the weights", todo="")
+    here = mapped.mapped_session(content_of(path), path, what="the weights", todo="")
     whole = session(path.read_bytes(), what="the weights", where=path, todo="", exact=True)
     for row in _rows(which)[:5]:
         assert np.array_equal(here.run(None, row)[0], whole.run(None, row)[0])
@@ -55,13 +59,12 @@ def test_bad_weights_are_a_typed_error_that_names_the_file(tmp_path: Path, conte
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ModelUnavailable, match=told) as caught:
-        mapped.mapped_session(path, HASHES[path.name], what="the weights", todo="Upgrade it")
+        content_of(path)
     assert str(path) in str(caught.value)
 
 
 def test_a_damaged_outline_is_a_typed_error_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapped, "WEIGHTS", tmp_path)
-    shutil.copy(FILES["relation"], tmp_path)
     mapped.outline_of("relation.onnx").write_bytes(b"cut off")
     with pytest.raises(ModelUnavailable, match=r"relation\.outline\.zip"):
-        mapped.mapped_session(tmp_path / "relation.onnx", HASHES["relation.onnx"], what="the weights", todo="")
+        mapped.mapped_session(content_of(FILES["relation"]), FILES["relation"], what="the weights", todo="")

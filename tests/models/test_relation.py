@@ -61,12 +61,12 @@ def values(told: Opinion | None) -> tuple[float, ...] | None:
 def fresh(**options: int) -> Callable[[str, str], Opinion | None]:
     """The model loaded anew, remembering nothing; `options` go to the session."""
 
-    def session(path: Path, *_: Any, **__: Any) -> Any:
+    def session(content: Any, *_: Any, **__: Any) -> Any:
         ort = importlib.import_module("onnxruntime")
         made = ort.SessionOptions()
         for name, value in options.items():
             setattr(made, name, value)
-        return ort.InferenceSession(path.read_bytes(), made, providers=["CPUExecutionProvider"])
+        return ort.InferenceSession(bytes(content), made, providers=["CPUExecutionProvider"])
 
     with pytest.MonkeyPatch.context() as patch:
         if options:

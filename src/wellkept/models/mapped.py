@@ -54,19 +54,18 @@ def verified_mapping(path: Path, sha256: str, *, what: str, todo: str) -> mmap.m
     return content
 
 
-def mapped_session(path: Path, sha256: str, *, what: str, todo: str, threads: int = 0) -> Any:
+def mapped_session(content: mmap.mmap, path: Path, *, what: str, todo: str, threads: int = 0) -> Any:
     """A session of a packaged network, which computes the same digits on every processor.
 
     Args:
-        path: The network's file; its name is that of a packaged network.
-        sha256: The hash of the file.
+        content: The network's file in memory, verified.
+        path: The file; its name is that of a packaged network.
         what: What the weights are of, for an error; `todo`: what to do if onnxruntime cannot load them.
         threads: How many work on one row; 0 for one on each core.
 
     Raises:
-        ModelUnavailable: The file or its outline is missing or damaged, or onnxruntime cannot load it.
+        ModelUnavailable: The outline is missing or damaged, or onnxruntime cannot load the network.
     """
-    content = verified_mapping(path, sha256, what=what, todo=_REINSTALL)
     outline = verified_bytes(outline_of(path.name), OUTLINES_SHA256[path.name], what=what, todo=_REINSTALL)
     with zipfile.ZipFile(io.BytesIO(outline)) as file:
         graph, places = file.read(GRAPH), json.loads(file.read(PLACES))

@@ -16,6 +16,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ class MiniLmEmbedder:
         """
         if importlib.util.find_spec("onnxruntime") is None:
             raise _missing("onnxruntime")
-        _verified(self._folder)
+        _mapped(self._folder, ENGLISH)
         for name in (OTHER, multilingual.PIECES, multilingual.VECTORS):
             if not (self._folder / name).is_file():
                 raise ModelUnavailable(f"{_WHAT} are missing", where=str(self._folder / name), todo=_REINSTALL)
@@ -254,13 +255,13 @@ def _load(folder: Path, network: str, _process: int) -> _Network:
     todo = "Upgrade onnxruntime, or choose the embedder `hashing`"
     if network == OTHER:
         multilingual.check(folder)
-    running = mapped_session(folder / network, _SHA256[network], what=_WHAT, todo=todo)
+    running = mapped_session(_mapped(folder, network), folder / network, what=_WHAT, todo=todo)
     return _Network(running, None if network == ENGLISH else folder)
 
 
 @lru_cache(maxsize=4)
-def _verified(folder: Path) -> None:
-    verified_mapping(folder / ENGLISH, WEIGHTS_SHA256, what=_WHAT, todo=_REINSTALL)
+def _mapped(folder: Path, network: str) -> mmap:
+    return verified_mapping(folder / network, _SHA256[network], what=_WHAT, todo=_REINSTALL)
 
 
 def _missing(package: str) -> ModelUnavailable:

@@ -82,7 +82,7 @@ class Tokenizer:
         self._inner: Mapping[str, int] = {
             piece[2:]: number for piece, number in pieces.items() if piece.startswith("##")
         }
-        self._reach, self._inner_reach = _reach(pieces), _reach(self._inner)
+        self._longest = max(map(len, pieces))
         self._remembered = lru_cache(maxsize=_REMEMBERED)(self._cut)
 
     def encode(self, text: str) -> Encoding:
@@ -116,25 +116,15 @@ class Tokenizer:
             return unknown
         ids: list[int] = []
         spans: list[tuple[int, int]] = []
-        known, reach = self.pieces, self._reach
+        known = self.pieces
         start = 0
         while start < len(spelled):
-            end = min(len(spelled), start + reach.get(spelled[start], 0))
+            end = min(len(spelled), start + self._longest)
             while end > start and spelled[start:end] not in known:
                 end -= 1
             if end == start:
                 return unknown
             ids.append(known[spelled[start:end]])
             spans.append((positions[start], positions[end - 1] + 1))
-            known, reach = self._inner, self._inner_reach
-            start = end
+            known, start = self._inner, end
         return tuple(ids), tuple(spans)
-
-
-def _reach(pieces: Mapping[str, int]) -> Mapping[str, int]:
-    """Length of the longest piece by first character; longer lookups are skipped."""
-    reach: dict[str, int] = {}
-    for piece in pieces:
-        if len(piece) > reach.get(piece[:1], 0):
-            reach[piece[:1]] = len(piece)
-    return reach
