@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training import outline
+from training.outline import write_outline
 
 from models.test_exact import FILES, _rows
 from wellkept.errors import ModelUnavailable
@@ -25,7 +25,7 @@ def content_of(path: Path) -> mmap:
 
 @pytest.mark.parametrize("which", FILES)
 def test_an_outline_is_that_of_its_network(which: str, tmp_path: Path) -> None:
-    outline.write(FILES[which], tmp_path / "again.zip")
+    write_outline(FILES[which], tmp_path / "again.zip")
     again, packaged = (
         {name: file.read(name) for name in file.namelist()}
         for file in map(zipfile.ZipFile, (tmp_path / "again.zip", mapped.outline_of(FILES[which].name)))
