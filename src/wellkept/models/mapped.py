@@ -54,14 +54,13 @@ def verified_mapping(path: Path, sha256: str, *, what: str, todo: str) -> mmap.m
     return content
 
 
-def mapped_session(content: mmap.mmap, path: Path, *, what: str, todo: str, threads: int = 0) -> Any:
-    """A session of a packaged network, which computes the same digits on every processor.
+def mapped_session(content: mmap.mmap, path: Path, *, what: str, todo: str) -> Any:
+    """A session of a packaged network, which computes the same digits on every processor, on one core for each run.
 
     Args:
         content: The network's file in memory, verified.
         path: The file; its name is that of a packaged network.
         what: What the weights are of, for an error; `todo`: what to do if onnxruntime cannot load them.
-        threads: How many work on one row; 0 for one on each core.
 
     Raises:
         ModelUnavailable: The outline is missing or damaged, or onnxruntime cannot load the network.
@@ -73,7 +72,7 @@ def mapped_session(content: mmap.mmap, path: Path, *, what: str, todo: str, thre
         name: np.require(np.frombuffer(content, kind, int(np.prod(shape)), place).reshape(shape), requirements="A")
         for name, (kind, shape, place) in places.items()
     }
-    running = session(graph, what=what, where=path, todo=todo, exact=True, threads=threads, weights=weights)
+    running = session(graph, what=what, where=path, todo=todo, exact=True, threads=1, weights=weights)
     _let_go(content)
     return running
 

@@ -32,7 +32,7 @@ from wellkept.models import multilingual
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.loading import LoadingLock
 from wellkept.models.mapped import WEIGHTS, mapped_session, verified_mapping
-from wellkept.models.onnx import first_output, owner, verified_bytes
+from wellkept.models.onnx import first_output, owner, side_by_side, verified_bytes
 from wellkept.models.port import Embedded, PartUnavailable
 from wellkept.models.question_map import QuestionMap
 from wellkept.models.tokenizer.data_files import DATA
@@ -147,9 +147,9 @@ class MiniLmEmbedder:
                 run = self._loaded(network)
                 # Sorting by length minimises padding.
                 pending = sorted(windows, key=lambda window: (len(window), window))
-                for start in range(0, len(pending), _BATCH):
-                    batch = pending[start : start + _BATCH]
-                    vectors.update(zip(((network, window) for window in batch), run(batch), strict=True))
+                batches = [pending[start : start + _BATCH] for start in range(0, len(pending), _BATCH)]
+                for batch, found in zip(batches, side_by_side(run, batches), strict=True):
+                    vectors.update(zip(((network, window) for window in batch), found, strict=True))
         return [_averaged(text, cut, vectors) for text, cut in zip(texts, cuts, strict=True)]
 
     def about(self, text: str) -> Embedded:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wellkept.errors import ModelUnavailable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_Given = TypeVar("_Given")
+_Told = TypeVar("_Told")
+_AT_ONCE = min(4, os.cpu_count() or 1)
 _forks = False
 
 
@@ -113,6 +116,20 @@ def session(
         return running
     except Exception as error:  # onnxruntime errors have no common base class
         raise ModelUnavailable(f"onnxruntime cannot load {what}", where=str(where), todo=todo) from error
+
+
+def side_by_side(ask: Callable[[_Given], _Told], given: Sequence[_Given]) -> list[_Told]:
+    """The answers to each of these, several at a time on as many cores.
+
+    One network on several cores for one row costs a seventh to a third more and ends no sooner, since its threads wait
+    for each other.
+    """
+    if len(given) < 2:
+        return [ask(one) for one in given]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(max_workers=min(len(given), _AT_ONCE), thread_name_prefix="wellkept-read") as readers:
+        return list(readers.map(ask, given))
 
 
 def first_output(session: Any, feed: Mapping[str, Any], *, what: str, options: Any = None) -> Any:

@@ -166,9 +166,8 @@ def _load_multilingual(folder: Path, _process: int) -> Network:
 
 
 def _session(folder: Path, name: str) -> Any:
-    # Several threads on one short row wait for each other, at 10 to 20 % more CPU; many lists are read side by side.
     content = verified_mapping(folder / name, _NETWORKS[name], what=_WHAT, todo=_REINSTALL)
-    return mapped_session(content, folder / name, what=_WHAT, todo=_REINSTALL, threads=1)
+    return mapped_session(content, folder / name, what=_WHAT, todo=_REINSTALL)
 
 
 @lru_cache(maxsize=4)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +14,13 @@ from wellkept.core.judging.list_head import ReadTwice
 from wellkept.core.reading.language_detection import is_english
 from wellkept.errors import ModelUnavailable
 from wellkept.models.multilingual import strange_share, vectors_of
-from wellkept.models.onnx import first_output
+from wellkept.models.onnx import first_output, side_by_side
 from wellkept.models.port import PartUnavailable
 from wellkept.models.tokenizer.lists import LONGEST_PAIR, ListReader, ListRow, fed, in_rows
 from wellkept.models.tokenizer.pairs import CLEARLY_DISTINCT, FRAME_PIECES, LABELS, MIRROR, Read, logits_of, shares
 from wellkept.types import Opinion
 
 Logits: TypeAlias = NDArray[np.float64]
-_Told = TypeVar("_Told")
-_READERS = min(4, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
@@ -115,12 +111,12 @@ class LoadedModel:
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """The opinions on pairs."""
         self._prepare(pairs)
-        return _each(self.opinion, pairs)
+        return side_by_side(lambda pair: self.opinion(*pair), pairs)
 
     def read_lists(self, lists: Sequence[tuple[str, Sequence[str]]]) -> list[list[Opinion | None]]:
         """The opinions on the older texts of lists."""
         self._prepare([(new, *texts) for new, texts in lists])
-        return _each(self.opinions, lists)
+        return side_by_side(lambda one: self.opinions(*one), lists)
 
     def _prepare(self, asked: Sequence[Sequence[str]]) -> None:
         """Load the network for other languages if one of these texts needs it.
@@ -181,11 +177,3 @@ class LoadedModel:
 
 def _fits(one: Read, other: Read) -> bool:
     return len(one.pieces) + len(other.pieces) + FRAME_PIECES <= LONGEST_PAIR
-
-
-def _each(ask: Callable[..., _Told], given: Sequence[tuple[Any, Any]]) -> list[_Told]:
-    if len(given) == 1:
-        return [ask(*given[0])]
-    # Pairs and lists are independent and run in parallel.
-    with ThreadPoolExecutor(max_workers=min(len(given), _READERS), thread_name_prefix="wellkept-read") as readers:
-        return list(readers.map(lambda one: ask(*one), given))

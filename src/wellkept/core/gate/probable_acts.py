@@ -85,6 +85,7 @@ class ProbableActs:
             at for at, (hit, row) in enumerate(self._rows) if may_concern_now(new, row, hit.memory, moment)
         ]
         self._places: dict[May, list[int]] = {}
+        self._every: dict[Act, Sequence[float]] = {}
         self._folds = moment.own.repeats == "fold"
         self._marks = moment.own.updates != "list"
 
@@ -176,8 +177,9 @@ class ProbableActs:
             self._places[may] = [at for at, hit, row in rows if may(self._new, row, hit.memory, self._moment)]
         if not self._places[may]:
             return {}
-        every = chances_of(head, act, self._new.content, self._read)
-        return {place: every[place] for place in self._places[may]}
+        if act not in self._every:
+            self._every[act] = chances_of(head, act, self._new.content, self._read)
+        return {place: self._every[act][place] for place in self._places[may]}
 
     def _head(self, act: Act) -> Head | None:
         return self._evidence.bounds.fold if act == "fold" else self._evidence.bounds.mark
