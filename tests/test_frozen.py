@@ -117,6 +117,108 @@ def test_a_class_without_fields_has_equal_objects() -> None:
     assert repr(Empty()) == "Empty()"
 
 
+@frozen
+class Plain:
+    """A class with methods of its own."""
+
+    a: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plain) and abs(self.a) == abs(other.a)
+
+    def __call__(self, word: str) -> str:
+        return word * self.a
+
+
+class Heir(Plain):
+    """Of the usual kind."""
+
+    def __init__(self, a: int, more: int) -> None:
+        super().__init__(a + more)
+
+
+def test_methods_of_the_class_stay_and_what_it_compares_has_a_hash() -> None:
+    assert Plain(2) == Plain(-2)
+    assert hash(Plain(2)) == hash(UsualOfOne(2))
+    assert [str(inspect.signature(one)) for one in (Plain, Heir, Plain(1))] == [
+        "(a: 'int')",
+        "(a: 'int', more: 'int') -> 'None'",
+        "(word: 'str') -> 'str'",
+    ]
+    assert Heir(1, 2).a == 3
+
+
+@dataclass(frozen=True, slots=True)
+class UsualOfOne:
+    """One field."""
+
+    a: int
+
+
+def test_a_class_with_an_init_of_its_own_keeps_it() -> None:
+    @frozen
+    class Doubled:
+        """Its `__init__` takes half."""
+
+        a: int
+
+        def __init__(self, half: int) -> None:
+            object.__setattr__(self, "a", 2 * half)
+
+    assert Doubled(2).a == 4
+    assert str(inspect.signature(Doubled)) == "(half: 'int') -> 'None'"
+
+
+def test_a_single_field_is_compared_as_in_a_tuple() -> None:
+    @frozen
+    class One:
+        """One field."""
+
+        a: object
+
+    class Many:
+        def __eq__(self, _other: object) -> Any:
+            return [False, True]
+
+    many = Many()
+    assert (One(many) == One(many)) is True
+    assert One(float("nan")) != One(float("nan"))
+
+
+def test_a_frozen_dataclass_of_the_standard_library_may_derive_from_one() -> None:
+    @dataclass(frozen=True)
+    class More(Base):
+        """The standard library's."""
+
+        four: int = 4
+
+    assert (More(one=1).four, More(one=1).one) == (4, 1)
+    with pytest.raises(TypeError, match="non-frozen"):
+
+        @dataclass
+        class Changing(Base):  # type: ignore[misc]
+            """It cannot change."""
+
+
+def test_what_cannot_be_made_is_refused_with_the_class() -> None:
+    with pytest.raises(TypeError, match="'b' follows default argument 'a'"):
+
+        @frozen
+        class Wrong:
+            """The order of the fields is wrong."""
+
+            a: int = 1
+            b: int  # type: ignore[misc]
+
+    with pytest.raises(TypeError, match="'a' of .*Never has a default"):
+
+        @frozen
+        class Never:
+            """The default would never be set."""
+
+            a: int = field(default=1, init=False)
+
+
 def test_a_signature_is_there_before_the_first_object() -> None:
     @frozen
     class New:

@@ -1,14 +1,14 @@
 """Frozen dataclasses that cost little to import.
 
 The standard library compiles six methods of each frozen dataclass when its module is imported, which takes more than a
-millisecond. A process that runs one command imports 150 of them and makes objects of a few. Here all classes share the
+millisecond. A process that runs one command imports a hundred and makes objects of a few. Here all classes share the
 methods that compare, hash, print and copy, and `__init__` is compiled when the first object is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields, is_dataclass
 from inspect import Signature, signature
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -27,13 +27,15 @@ def frozen(
 ) -> type[_T] | Callable[[type[_T]], type[_T]]:
     """Make a class a frozen dataclass with slots, like `dataclass(frozen=True, slots=True)`.
 
-    `fields`, `replace`, `asdict`, `copy`, `pickle` and `match` work as with any other. Methods of the class stay.
-
-    A field with `init=False` has no default: `__post_init__` sets it.
+    `fields`, `replace`, `asdict`, `copy`, `pickle` and `match` work as with any other, and methods of the class stay. A
+    field with `init=False` has no default: `__post_init__` sets it. `InitVar` is not supported.
 
     Args:
         kw_only: All fields are given by name.
         eq: Objects with equal fields are equal, and print their fields; otherwise each is equal to itself alone.
+
+    Raises:
+        TypeError: A field without a default follows one with a default, or one with `init=False` has a default.
 
     Example:
         >>> from dataclasses import replace
@@ -54,15 +56,38 @@ def frozen(
 
 
 def _frozen(given: type[Any], methods: Mapping[str, Any], *, kw_only: bool) -> type[Any]:
-    own = vars(given).keys()
-    cls: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(given)
-    cls.__init__ = _compiling(cls)
+    own = {name for name, value in vars(given).items() if (name, value) != ("__hash__", None)}
+    # A derived class has to say that it is frozen; to say so costs two more methods.
+    derived = any(map(is_dataclass, given.__bases__))
+    cls: Any = dataclass(init=False, repr=False, eq=False, frozen=derived, slots=True, kw_only=kw_only)(given)
+    cls.__dataclass_params__.frozen = True
+    _check(cls)
     names = [item.name for item in fields(cls) if item.compare]
-    cls._compared = staticmethod(attrgetter(*names) if names else _nothing)
+    cls._compared = staticmethod(attrgetter(*names) if len(names) > 1 else _few(names))
     for name in methods.keys() - own:
         setattr(cls, name, methods[name])
+    if "__init__" not in own:
+        cls.__init__, cls.__signature__ = _compiling(cls), _Signature()
     made: type[Any] = cls
     return made
+
+
+def _check(cls: type[Any]) -> None:
+    """Refuse what `__init__` could not do."""
+    optional = ""
+    for item in fields(cls):
+        has_default = item.default is not MISSING or item.default_factory is not MISSING
+        if has_default and not item.init:
+            raise TypeError(f"field {item.name!r} of {cls.__qualname__} has a default and is not given")
+        if item.init and not item.kw_only:
+            if optional and not has_default:
+                raise TypeError(f"non-default argument {item.name!r} follows default argument {optional!r}")
+            optional = item.name if has_default else ""
+
+
+def _few(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Like `attrgetter`, which gives no tuple for one name."""
+    return lambda made: tuple(getattr(made, name) for name in names)
 
 
 def _compiling(cls: Any) -> Callable[..., None]:
@@ -112,10 +137,6 @@ class _Missing:
 _MISSING = _Missing()
 
 
-def _nothing(_made: object) -> tuple[()]:
-    return ()
-
-
 # The methods of all classes.
 
 
@@ -153,8 +174,11 @@ def _restore(made: Any, state: list[Any]) -> None:
 class _Signature:
     """The signature of a class, which is not known before `__init__` is compiled."""
 
-    def __get__(self, _made: object, cls: type[Any]) -> Signature:
-        whole = signature(_init_of(cls))
+    def __get__(self, made: object, cls: type[Any]) -> Signature:
+        owner = next(one for one in cls.__mro__ if "__init__" in vars(one))
+        if made is not None or vars(owner).get("__signature__") is not self:
+            raise AttributeError("__signature__")  # an object, or a class with an `__init__` of its own
+        whole = signature(_init_of(owner))
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
@@ -163,6 +187,5 @@ _UNCOMPARED: dict[str, Any] = {
     "__delattr__": _refuse_to_delete,
     "__getstate__": _state,
     "__setstate__": _restore,
-    "__signature__": _Signature(),
 }
 _SHARED = _UNCOMPARED | {"__eq__": _equal, "__hash__": _hashed, "__repr__": _printed}

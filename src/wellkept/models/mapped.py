@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from wellkept.errors import ModelUnavailable
 from wellkept.models.onnx import check_hash, session, verified_bytes
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -35,8 +34,10 @@ def outline_of(network: str) -> Path:
     return (WEIGHTS / network).with_suffix(".outline.zip")
 
 
-def verified_mapping(path: Path, sha256: str, *, what: str, todo: str) -> mmap.mmap:
-    """A file in memory, read only, if its hash matches.
+def verified_mapping(path: Path, sha256: str, *, what: str, todo: str) -> mmap.mmap | bytes:
+    """A file in memory, read only, if its hash matches; its content where files cannot be mapped.
+
+    A file that is overwritten later, and not replaced as installers do, changes in memory too.
 
     Args:
         what / todo: What it is, and what to do if it cannot be used, for the error.
@@ -47,14 +48,24 @@ def verified_mapping(path: Path, sha256: str, *, what: str, todo: str) -> mmap.m
     try:
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        raise ModelUnavailable(f"{what} cannot be read", where=str(path), todo=todo) from error
+    except (OSError, ValueError):  # an empty file cannot be mapped, nor files of some file systems
+        return verified_bytes(path, sha256, what=what, todo=todo)
     check_hash(content, sha256, what=what, where=path, todo=todo)
     _let_go(content)
     return content
 
 
-def mapped_session(content: mmap.mmap, path: Path, *, what: str, todo: str) -> Any:
+def check_outlines(*networks: str, what: str) -> None:
+    """Check the outlines of networks.
+
+    Raises:
+        ModelUnavailable: One is missing or damaged.
+    """
+    for network in networks:
+        _outline(network, what)
+
+
+def mapped_session(content: mmap.mmap | bytes, path: Path, *, what: str, todo: str) -> Any:
     """A session of a packaged network, which computes the same digits on every processor, on one core for each run.
 
     Args:
@@ -65,19 +76,25 @@ def mapped_session(content: mmap.mmap, path: Path, *, what: str, todo: str) -> A
     Raises:
         ModelUnavailable: The outline is missing or damaged, or onnxruntime cannot load the network.
     """
-    outline = verified_bytes(outline_of(path.name), OUTLINES_SHA256[path.name], what=what, todo=_REINSTALL)
-    with zipfile.ZipFile(io.BytesIO(outline)) as file:
+    real = path.resolve()
+    if real.name != path.name:  # onnxruntime does not follow such a link; the file holds the whole network
+        return session(bytes(content), what=what, where=path, todo=todo, exact=True, threads=1)
+    with zipfile.ZipFile(io.BytesIO(_outline(path.name, what))) as file:
         graph, places = file.read(GRAPH), json.loads(file.read(PLACES))
     weights = {
         name: np.require(np.frombuffer(content, kind, int(np.prod(shape)), place).reshape(shape), requirements="A")
         for name, (kind, shape, place) in places.items()
     }
-    running = session(graph, what=what, where=path, todo=todo, exact=True, threads=1, weights=weights)
+    running = session(graph, what=what, where=real, todo=todo, exact=True, threads=1, weights=weights)
     _let_go(content)
     return running
 
 
-def _let_go(content: mmap.mmap) -> None:
+def _outline(network: str, what: str) -> bytes:
+    return verified_bytes(outline_of(network), OUTLINES_SHA256[network], what=what, todo=_REINSTALL)
+
+
+def _let_go(content: mmap.mmap | bytes) -> None:
     """Free the memory of a mapped file; what is used of it is read again."""
-    if hasattr(content, "madvise"):
+    if isinstance(content, mmap.mmap) and hasattr(content, "madvise"):
         content.madvise(mmap.MADV_DONTNEED)

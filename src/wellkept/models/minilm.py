@@ -31,7 +31,7 @@ from wellkept.errors import ModelUnavailable
 from wellkept.models import multilingual
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.loading import LoadingLock
-from wellkept.models.mapped import WEIGHTS, mapped_session, verified_mapping
+from wellkept.models.mapped import WEIGHTS, check_outlines, mapped_session, verified_mapping
 from wellkept.models.onnx import first_output, owner, side_by_side, verified_bytes
 from wellkept.models.port import Embedded, PartUnavailable
 from wellkept.models.question_map import QuestionMap
@@ -52,7 +52,8 @@ _ASKED = "query:"
 """The word that the second network has learnt to read before a text."""
 _BY_WORDS = HashingEmbedder()
 """For texts that the vocabulary cannot spell; its vectors have as many components."""
-_BATCH = 16
+_PIECES = 512
+"""Most pieces of a batch, with padding: more take more memory, and hardly less time."""
 _WHAT = "the weights of the embedder"
 _REINSTALL = "Reinstall wellkept"
 _DECIMALS = 7
@@ -121,6 +122,7 @@ class MiniLmEmbedder:
         if importlib.util.find_spec("onnxruntime") is None:
             raise _missing("onnxruntime")
         _mapped(self._folder, ENGLISH)
+        check_outlines(ENGLISH, OTHER, what=_WHAT)
         for name in (OTHER, multilingual.PIECES, multilingual.VECTORS):
             if not (self._folder / name).is_file():
                 raise ModelUnavailable(f"{_WHAT} are missing", where=str(self._folder / name), todo=_REINSTALL)
@@ -147,7 +149,7 @@ class MiniLmEmbedder:
                 run = self._loaded(network)
                 # Sorting by length minimises padding.
                 pending = sorted(windows, key=lambda window: (len(window), window))
-                batches = [pending[start : start + _BATCH] for start in range(0, len(pending), _BATCH)]
+                batches = _batches(pending)
                 for batch, found in zip(batches, side_by_side(run, batches), strict=True):
                     vectors.update(zip(((network, window) for window in batch), found, strict=True))
         return [_averaged(text, cut, vectors) for text, cut in zip(texts, cuts, strict=True)]
@@ -235,6 +237,16 @@ class _Network:
         return np.asarray(np.round(vectors, _DECIMALS), dtype=np.float64)
 
 
+def _batches(windows: Sequence[Window]) -> list[list[Window]]:
+    """Windows, the shortest first, in batches that are padded to their longest."""
+    batches: list[list[Window]] = [[]]
+    for window in windows:
+        if batches[-1] and (len(batches[-1]) + 1) * len(window) > _PIECES:
+            batches.append([])
+        batches[-1].append(window)
+    return batches
+
+
 @lru_cache(maxsize=1)
 def _english_windows() -> Windows:
     pieces = minilm_pieces()
@@ -260,7 +272,7 @@ def _load(folder: Path, network: str, _process: int) -> _Network:
 
 
 @lru_cache(maxsize=4)
-def _mapped(folder: Path, network: str) -> mmap:
+def _mapped(folder: Path, network: str) -> mmap | bytes:
     return verified_mapping(folder / network, _SHA256[network], what=_WHAT, todo=_REINSTALL)
 
 

@@ -118,6 +118,6 @@ def _table(folder: Path) -> NDArray[np.uint8]:
     return np.frombuffer(_mapped(folder), np.uint8).reshape(-1, WIDTH // _BLOCK * _BLOCK_BYTES)
 
 
-def _mapped(folder: Path) -> mmap:
+def _mapped(folder: Path) -> mmap | bytes:
     what, todo = "the vectors of pieces for other languages", "Reinstall wellkept"
     return verified_mapping(folder / VECTORS, VECTORS_SHA256, what=what, todo=todo)

@@ -1,10 +1,11 @@
-"""ONNX models: verified by sha256 and loaded from the verified bytes."""
+"""ONNX models: files verified by sha256, and sessions."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
 import os
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from mmap import mmap
 from pathlib import Path
@@ -88,7 +89,8 @@ def session(
         where: The file of the model or of its weights.
         exact: Run the graph as it is written: fused nodes differ in the last digits between processors.
         threads: How many work on one row; 0 for one on each core.
-        weights: Weights that the model names and does not hold, by name; used where they are, without a copy.
+        weights: Weights that the model names and does not hold, by name; used where they are. Their file lies in the
+            folder of `where`. A model without them reads no other file.
 
     Raises:
         ModelUnavailable: onnxruntime is missing or cannot load the model.
@@ -109,7 +111,8 @@ def session(
     values = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in (weights or {}).items()}
     for name, value in values.items():
         options.add_initializer(name, value)
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(where.parent))
+    if values:
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(where.parent))
     try:
         running = ort.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
         running.weights = values  # the session does not keep them alive
@@ -124,12 +127,23 @@ def side_by_side(ask: Callable[[_Given], _Told], given: Sequence[_Given]) -> lis
     One network on several cores for one row costs a seventh to a third more and ends no sooner, since its threads wait
     for each other.
     """
-    if len(given) < 2:
+    try:
+        return _at_once(ask, given) if len(given) > 1 else [ask(one) for one in given]
+    except RuntimeError:  # at the end of a program no thread can be started: this one does all
         return [ask(one) for one in given]
-    from concurrent.futures import ThreadPoolExecutor
 
+
+def _at_once(ask: Callable[[_Given], _Told], given: Sequence[_Given]) -> list[_Told]:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    told: list[_Told] = []
+    waiting: deque[Future[_Told]] = deque()
     with ThreadPoolExecutor(max_workers=min(len(given), _AT_ONCE), thread_name_prefix="wellkept-read") as readers:
-        return list(readers.map(ask, given))
+        for one in given:
+            if len(waiting) >= 2 * _AT_ONCE:  # the end of a program waits for those that were handed over
+                told.append(waiting.popleft().result())
+            waiting.append(readers.submit(ask, one))
+        return [*told, *(one.result() for one in waiting)]
 
 
 def first_output(session: Any, feed: Mapping[str, Any], *, what: str, options: Any = None) -> Any:

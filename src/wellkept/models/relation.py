@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from wellkept.errors import ModelUnavailable
 from wellkept.models import multilingual
 from wellkept.models.loading import LoadingLock
-from wellkept.models.mapped import WEIGHTS, mapped_session, verified_mapping
+from wellkept.models.mapped import WEIGHTS, check_outlines, mapped_session, outline_of, verified_mapping
 from wellkept.models.onnx import missing, owner, verified_bytes
 from wellkept.policy import Risk
 from wellkept.types import Opinion
@@ -86,9 +86,9 @@ class PackagedRelationModel:
             raise missing("onnxruntime", what="the relation model", todo="Install it with `pip install onnxruntime`")
         folder = self._folder or WEIGHTS
         _settings(folder)
-        for name in (*_NETWORKS, *_SHARED):
-            if not (folder / name).is_file():
-                raise ModelUnavailable(f"{_WHAT} are missing", where=str(folder / name), todo=_REINSTALL)
+        for path in (*(folder / name for name in (*_NETWORKS, *_SHARED)), *map(outline_of, _NETWORKS)):
+            if not path.is_file():
+                raise ModelUnavailable(f"{_WHAT} are missing", where=str(path), todo=_REINSTALL)
 
     def bounds(self, risk: Risk) -> Bounds:
         """Least probability per action that keeps the error rate under the bound of this risk."""
@@ -200,5 +200,6 @@ def _bounds(folder: Path, risk: Risk) -> Bounds:
 def _checked(folder: Path) -> None:
     for name, sha256 in _NETWORKS.items():
         verified_mapping(folder / name, sha256, what=_WHAT, todo=_REINSTALL)
+    check_outlines(*_NETWORKS, what=_WHAT)
     multilingual.check(folder)
     _settings(folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wellkept.errors import Corrupt, NotPermitted
@@ -69,12 +69,16 @@ class ReadTx(reading.ReadTx):
             space.stamp = None  # a token revoked in the meantime sees no rows, but others share this matrix
             raise
 
+    _counted: Mapping[str, int]
+    """Of the terms that were listed last, the number of rows of each."""
+
     def _listed(self, terms: Sequence[str], most: int) -> dict[str, Sequence[int]]:
-        return self._all_places([term for count, term in self._counts(terms) if count <= most])
+        asked = {"ns": self._ns, "terms": prefixed(terms, self._ns)}
+        self._counted = {terms[at - 1]: count for at, count in self._session.rows("words.counts", asked)}
+        return self._all_places([term for term, count in self._counted.items() if count <= most])
 
     def _counts(self, terms: Sequence[str]) -> Iterable[tuple[int, str]]:
-        asked = {"ns": self._ns, "terms": prefixed(terms, self._ns)}
-        return [(count, terms[at - 1]) for at, count in self._session.rows("words.counts", asked)]
+        return [(self._counted[term], term) for term in terms]
 
     def _places(self, term: str) -> Sequence[int]:
         return self._all_places([term])[term]

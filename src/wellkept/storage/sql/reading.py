@@ -315,14 +315,15 @@ class ReadTx(ReadingOnly, ABC):
         rare = sorted((len(places), term) for term, places in listed.items() if len(places))
         ranks = WordRanks([(listed[term], self._weight(count)) for count, term in rare])
         common = [term for term in wanted if term not in listed]
-        found = self._best_of(ranks, limit, kinds)
+        found = self._best_of(ranks, limit, kinds) if len(ranks) >= limit or not common else []
+        if not common or len(found) == limit:
+            return found
         # Counting the rows of a common term walks through all of them.
-        for count, term in sorted(self._counts(common)) if common and len(found) < limit else ():
-            if len(found) == limit:
-                break
+        for count, term in sorted(self._counts(common)):
             ranks.add(self._places(term), self._weight(count))
-            found = self._best_of(ranks, limit, kinds)
-        return found
+            if len(ranks) >= limit and len(found := self._best_of(ranks, limit, kinds)) == limit:
+                return found
+        return self._best_of(ranks, limit, kinds)
 
     def _weight(self, count: int) -> float:
         """The weight of a term; it is counted in this namespace only, the database's own ranking would use all."""
