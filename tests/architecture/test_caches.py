@@ -10,7 +10,7 @@ import wellkept
 
 BOUNDED: dict[str, str] = {
     "core/lexicon/__init__.py::in_all_languages": "the name of a word list",
-    "core/recall/scoring.py::term_stem": "a term has at most 64 characters",
+    "core/recall/bm25.py::term_stem": "a term has at most 64 characters",
     "core/reading/in_words/numbers.py::_compound_number": "longer words are not kept",
     "core/reading/stems.py::_stem": "longer words are not kept",
     "core/reading/value_reader.py::_value_words": "the code of a language",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.recall import scoring
+from wellkept.core.recall import bm25, scoring
 
 SHARES = st.floats(0, 1)
 KEYS = "abcdefgh"
@@ -25,14 +25,14 @@ KEYS = "abcdefgh"
     ],
 )
 def test_a_word_of_the_query_is_found_in_another_form_in_any_script(asked: str, told: str) -> None:
-    assert set(scoring.query_terms(asked)) & set(scoring.document_terms(told))  # I10
+    assert set(bm25.query_terms(asked)) & set(bm25.document_terms(told))  # I10
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("1.5", "15"), ("C++", "C"), ("v2", "v3"), ("parse_url", "parse"), ("don", "donkeys")]
 )
 def test_stems_do_not_make_different_things_one(one: str, other: str) -> None:
-    assert scoring.document_terms(one)[0] != scoring.document_terms(other)[0]  # I10
+    assert bm25.document_terms(one)[0] != bm25.document_terms(other)[0]  # I10
 
 
 @pytest.mark.parametrize(
@@ -44,35 +44,35 @@ def test_stems_do_not_make_different_things_one(one: str, other: str) -> None:
     ],
 )
 def test_a_query_loses_the_function_words_of_its_own_language(query: str, gone: set[str], kept: set[str]) -> None:
-    terms = set(scoring.query_terms(query))
+    terms = set(bm25.query_terms(query))
     assert not terms & gone
     assert kept <= terms
 
 
 def test_a_query_of_function_words_alone_keeps_them() -> None:
-    assert scoring.query_terms("Who is it?") == ["who", "is", "it"]
-    assert scoring.query_terms("") == []
+    assert bm25.query_terms("Who is it?") == ["who", "is", "it"]
+    assert bm25.query_terms("") == []
 
 
 def test_a_rare_word_weighs_more_by_the_whole_namespace_than_by_the_pool() -> None:
     pool = [["ruff", "lint"], ["lint", "code"]]
     everything = [*pool, *([["code"]] * 20)]
-    by_pool = scoring.lexical_scores(["lint", "code"], pool, scoring.statistics(pool))  # S2-4
-    by_all = scoring.lexical_scores(["lint", "code"], pool, scoring.statistics(everything))
+    by_pool = bm25.lexical_scores(["lint", "code"], pool, bm25.statistics(pool))  # S2-4
+    by_all = bm25.lexical_scores(["lint", "code"], pool, bm25.statistics(everything))
     assert by_all[0] > by_pool[0]
     assert by_pool[1] == by_all[1] == 1.0
 
 
 def test_terms_that_the_statistics_have_never_seen_are_rare_and_nothing_breaks() -> None:
-    old = scoring.statistics([["tea"]])
-    assert scoring.lexical_scores(["ruff"], [["ruff"], ["tea"]], old) == [1.0, 0.0]
-    assert scoring.lexical_scores(["ruff"], [], scoring.statistics([])) == []
-    assert scoring.lexical_scores(["ruff"], [["tea"], []], old) == [0.0, 0.0]
+    old = bm25.statistics([["tea"]])
+    assert bm25.lexical_scores(["ruff"], [["ruff"], ["tea"]], old) == [1.0, 0.0]
+    assert bm25.lexical_scores(["ruff"], [], bm25.statistics([])) == []
+    assert bm25.lexical_scores(["ruff"], [["tea"], []], old) == [0.0, 0.0]
 
 
 def test_the_shorter_of_two_texts_with_the_word_is_first() -> None:
     pool = [["ruff", *"abcdefgh"], ["ruff"]]
-    long, short = scoring.lexical_scores(["ruff"], pool, scoring.statistics(pool))
+    long, short = bm25.lexical_scores(["ruff"], pool, bm25.statistics(pool))
     assert short > long
 
 

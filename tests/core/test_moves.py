@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from wellkept.core.recall.newer_first import Pair, reordered
+from wellkept.core.recall.reordering import Pair, reordered
 from wellkept.types import Hit, Memory, Move
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)

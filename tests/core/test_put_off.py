@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellkept.core.gate.judged_later import WAITS, is_open, is_plain, may_wait, put_off, why
+from wellkept.core.gate.may_wait import WAITS, is_open, is_plain, may_wait, put_off, why
 from wellkept.core.judging.calibration import IDENTITY
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.policy import DEFAULT_KINDS, Policy

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellkept.core.recall.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blends, hybrid, newer_first, recency
-from wellkept.core.recall.scoring import lexical_scores, statistics
+from wellkept.core.recall.bm25 import lexical_scores, statistics
+from wellkept.core.recall.rank import LEXICAL_SHARE, SEMANTIC_SHARE, activation, blends, hybrid, recency
+from wellkept.core.recall.reordering import newer_first
 from wellkept.types import HybridWeights, Memory
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

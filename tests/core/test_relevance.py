@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellkept.core.recall.bm25 import document_terms, query_terms, statistics
 from wellkept.core.recall.relevance import ELSEWHERE, matches, relevances, trust_in, word_shares
-from wellkept.core.recall.scoring import document_terms, query_terms, statistics
 
 SHARE = st.floats(0, 1)
 

@@ -26,7 +26,7 @@ from wellkept.core.consolidation.rules import rules_from_toml
 from wellkept.core.differences import find
 from wellkept.core.judging.compare import _sentences, shared_words
 from wellkept.core.reading import chat_turns, features, language_detection, lexer
-from wellkept.core.recall import safe_blocks, scoring
+from wellkept.core.recall import bm25, safe_blocks
 from wellkept.core.records.wikilinks import names
 from wellkept.core.text import forms as text
 from wellkept.core.text import redaction
@@ -100,8 +100,8 @@ def _functions(folder: Path) -> dict[str, Read]:
         "asks": chat_turns.asks,
         "redacted": redaction.redacted,
         "without secrets": redaction.without_secrets,
-        "document terms": scoring.document_terms,
-        "query terms": scoring.query_terms,
+        "document terms": bm25.document_terms,
+        "query terms": bm25.query_terms,
         "hashing": lambda t: HashingEmbedder().embed([t]),
         "pieces": tokenizer.encode,
         "pairs": PairReader(tokenizer).read,

@@ -17,7 +17,7 @@ import numpy as np
 
 from wellkept.core.lexicon import lexicon
 from wellkept.core.reading.stems import stem
-from wellkept.core.recall import scoring
+from wellkept.core.recall import bm25, scoring
 from wellkept.core.text.forms import search_terms
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ class Pool:
     @cached_property
     def terms(self) -> list[tuple[str, ...]]:
         """Stemmed terms of each text."""
-        return [scoring.document_terms(text) for text in self.texts]
+        return [bm25.document_terms(text) for text in self.texts]
 
     @cached_property
-    def statistics(self) -> scoring.Statistics:
+    def statistics(self) -> bm25.Statistics:
         """Word statistics of the pool."""
-        return scoring.statistics(self.terms)
+        return bm25.statistics(self.terms)
 
     @cached_property
     def beside(self) -> dict[int, tuple[tuple[int, int], ...]]:
@@ -108,7 +108,7 @@ def _bm25(pool: Pool, query: str, vector: NDArray[np.float32] | None) -> Sequenc
 
 
 def _words(pool: Pool, query: str, vector: NDArray[np.float32] | None) -> Sequence[float]:
-    return scoring.lexical_scores(scoring.query_terms(query), pool.terms, pool.statistics)
+    return bm25.lexical_scores(bm25.query_terms(query), pool.terms, pool.statistics)
 
 
 def _meaning(pool: Pool, query: str, vector: NDArray[np.float32] | None) -> Sequence[float]:
@@ -132,7 +132,7 @@ PLAYED: Mapping[str, Player] = {
     "fused": _fused,
     "context": _context,
 }
-"""The baseline, then the parts of `core.recall.scoring`: words, vectors, both, both with context."""
+"""The baseline, then the parts of the default score: words, vectors, both, both with context."""
 
 
 def played(name: str, pool: Pool, query: str, vector: NDArray[np.float32] | None, *, limit: int) -> list[int]:

@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx2
 
 from wellkept.server.access import Tokens, tokens_file
-from wellkept.server.access.token import TokenKeeper
 from wellkept.server.access.token_database import DatabaseTokens
+from wellkept.server.access.token_record import TokenKeeper
 from wellkept.storage.postgres import PostgresStorage
 
 ROOT = Path(__file__).parents[3]

@@ -17,7 +17,7 @@ from wellkept.errors import InvalidField, StorePathError
 
 if TYPE_CHECKING:
     from wellkept.cli.terminal.render import Parts
-    from wellkept.server.access.token import Token, TokenKeeper
+    from wellkept.server.access.token_record import Token, TokenKeeper
 
 _NEVER = "never"
 _LONGEST_NAME = 100

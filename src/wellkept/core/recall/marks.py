@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from wellkept.core.recall.scoring import document_terms, query_terms
+from wellkept.core.recall.bm25 import document_terms, query_terms
 from wellkept.core.records.lifecycle import age_of
 from wellkept.types import Conflict, Hit
 from wellkept.types.packs import Group

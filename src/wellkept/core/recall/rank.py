@@ -104,38 +104,3 @@ def activation(
             reached[key] += worth
     best = max(reached.values(), default=0.0)
     return {key: worth / best for key, worth in reached.items()} if best > 0 else reached
-
-
-LEAST_SHARE = 0.2
-"""Least share of the older one's score that a newer one must have which a conflict or a mark lists."""
-FAR_BETTER = 0.6
-"""Difference of two scores beyond which a possible update that nothing lists moves nothing: the question is about what
-only the older says."""
-VERBATIM_AT = 0.9
-"""Cosine at which a hit says what the query says; a possible update that nothing lists does not outrank it."""
-
-
-def newer_first(
-    scores: Mapping[str, float], pairs: Sequence[tuple[str, str]], *, least: float = LEAST_SHARE
-) -> list[str]:
-    """Ids by score, but the newer of a pair about the same thing precedes the older.
-
-    Args:
-        scores: Score of each id, best first.
-        pairs: (older, newer) to order, one after the other; the last has the last word.
-        least: The newer one moves only if its score is at least this share of the older one's.
-
-    Example:
-        >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.7}, [("a", "b")])
-        ['b', 'a', 'x']
-        >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.1}, [("a", "b")])
-        ['a', 'x', 'b']
-    """
-    order = list(scores)
-    for older, newer in pairs:
-        if older not in scores or newer not in scores or scores[newer] < least * scores[older]:
-            continue
-        if order.index(newer) > order.index(older):
-            order.remove(newer)
-            order.insert(order.index(older), newer)
-    return order

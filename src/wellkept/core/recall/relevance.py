@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 from wellkept.core.reading.language_detection import language_is_known, language_of
-from wellkept.core.recall.scoring import Statistics, small_words
+from wellkept.core.recall.bm25 import Statistics, small_words
 from wellkept.core.text.forms import search_terms
 
 DEFAULT_MIN_SCORE = 0.3
@@ -60,12 +60,12 @@ def word_shares(query: Sequence[str], documents: Sequence[Sequence[str]], of_all
     A word of five letters or more may have another ending. An identifier, such as "pr_441", counts as all words.
 
     Args:
-        query: Terms from `core.recall.scoring.query_terms`.
-        documents: Terms of each document, from `core.recall.scoring.document_terms`.
+        query: Terms from `core.recall.bm25.query_terms`.
+        documents: Terms of each document, from `core.recall.bm25.document_terms`.
         of_all: Number of documents that hold each term.
 
     Example:
-        >>> from wellkept.core.recall.scoring import statistics
+        >>> from wellkept.core.recall.bm25 import statistics
         >>> pool = [["pr_441", "pr", "441", "merged"], ["deployment", "failed"], ["tea"]]
         >>> [round(share, 1) for share in word_shares(["status", "pr_441", "deployments"], pool, statistics(pool))]
         [1.0, 0.3, 0.0]

@@ -14,7 +14,7 @@ from wellkept.core.asking.learning import shifted
 from wellkept.core.asking.state import state_of
 from wellkept.core.gate.admit import settle
 from wellkept.core.gate.feedback_guard import echoed
-from wellkept.core.gate.judged_later import is_open, may_wait, put_off
+from wellkept.core.gate.may_wait import is_open, may_wait, put_off
 from wellkept.core.gate.worth_keeping import chatter_refusal
 from wellkept.core.judging.evidence import Evidence, Moment
 from wellkept.core.records.conflicts import parts

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wellkept.core.gate.judged_later import WAITS
+from wellkept.core.gate.may_wait import WAITS
 from wellkept.core.judging.calibration import rounded
 from wellkept.core.records.vectors import cosines
 from wellkept.core.records.wikilinks import is_waiting, keys, names, waiting

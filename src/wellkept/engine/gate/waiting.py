@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from wellkept.core.gate.judged_later import WAITS
+from wellkept.core.gate.may_wait import WAITS
 from wellkept.core.judging.what_to_ask import asked_from
 from wellkept.core.records.effects import touched
 from wellkept.core.records.vectors import cosines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from wellkept.core.gate.judged_later import VERB, WAITS
+from wellkept.core.gate.may_wait import VERB, WAITS
 from wellkept.core.records.effects import invert, touched
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import at_most

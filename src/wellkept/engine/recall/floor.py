@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from wellkept.core.recall.bm25 import Statistics, document_terms, query_terms
 from wellkept.core.recall.relevance import matches, relevances, word_shares
-from wellkept.core.recall.scoring import Statistics, document_terms, query_terms
 from wellkept.core.text.titles import headed_texts
 from wellkept.engine.recall.candidates import Pool
 from wellkept.engine.recall.question import Question

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from wellkept.core.recall import rank
-from wellkept.core.recall.newer_first import Pair, reordered
+from wellkept.core.recall.reordering import FAR_BETTER, VERBATIM_AT, Pair, reordered
 from wellkept.core.records.conflicts import is_reviewed
 from wellkept.core.records.lifecycle import asserted
 from wellkept.engine.recall.recorded_relations import Recorded
@@ -49,9 +48,9 @@ def newer_first(tx: Tx, scored: list[Hit], recorded: Recorded, now: datetime, *,
         sure.append(Pair(newer.id, _reason(item, older, newer)))
     known = {frozenset((item.a, item.b)) for item in recorded.conflicts}
     by_score = {hit.memory.id: hit.score for hit in scored}
-    verbatim = {hit.memory.id for hit in scored if hit.parts.get("cosine", 0.0) >= rank.VERBATIM_AT}
+    verbatim = {hit.memory.id for hit in scored if hit.parts.get("cosine", 0.0) >= VERBATIM_AT}
     for rel, newer, older in _linked(tx, by_id, recorded.links):
-        if by_score[older.id] - by_score[newer.id] > rank.FAR_BETTER:
+        if by_score[older.id] - by_score[newer.id] > FAR_BETTER:
             continue
         if rel == UPDATES_PART:
             sure.append(Pair(newer.id, Move(older.id, "updates_part")))

@@ -10,8 +10,9 @@ from typing import TypeAlias
 
 from wellkept.core.asking.state import state_of
 from wellkept.core.recall import rank
-from wellkept.core.recall.newer_first import Pair, reordered
-from wellkept.core.recall.scoring import document_terms, in_context, lexical_scores, query_terms, statistics
+from wellkept.core.recall.bm25 import document_terms, lexical_scores, query_terms, statistics
+from wellkept.core.recall.reordering import Pair, reordered
+from wellkept.core.recall.scoring import in_context
 from wellkept.core.recall.wordings import best_first, heads_only
 from wellkept.core.records.conflicts import is_open
 from wellkept.core.text.titles import headed_texts

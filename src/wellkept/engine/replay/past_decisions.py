@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import get_args
 
 from wellkept.core.asking.learning import BRINGS
-from wellkept.core.gate.judged_later import VERB, WAITS
+from wellkept.core.gate.may_wait import VERB, WAITS
 from wellkept.core.gate.worth_keeping import INFORMATIONAL_FRAMES
 from wellkept.core.text.forms import excerpt
 from wellkept.engine.gate.mentions import RULES

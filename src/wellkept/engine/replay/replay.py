@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from wellkept.core.gate.judged_later import VERB, WAITS
+from wellkept.core.gate.may_wait import VERB, WAITS
 from wellkept.core.records.effects import invert
 from wellkept.core.text.forms import check_text, excerpt
 from wellkept.engine.base.context import Context

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 
-from wellkept.core.gate.judged_later import VERB
+from wellkept.core.gate.may_wait import VERB
 from wellkept.core.records.lifecycle import supersede
 from wellkept.core.records.merge import absorbed, segments
 from wellkept.engine.base.context import Context

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wellkept.engine.transfer import audit as auditing
     from wellkept.engine.transfer import import_export
     from wellkept.engine.transfer.importer import Reject
-    from wellkept.engine.upkeep import housekeeping, judging_later, repairing
+    from wellkept.engine.upkeep import housekeeping, judging_waiting, repairing
     from wellkept.models.port import Summariser
     from wellkept.policy import Policy
     from wellkept.types import ImportReport, Plan, Problem, RunReport, Scope, Stats, UndoReport
@@ -445,7 +445,7 @@ class OperatorVerbs:
 
         return housekeeping.sweep(self._ctx, progress)
 
-    def judge_waiting(self, *, limit: int | None = None) -> judging_later.Judged:
+    def judge_waiting(self, *, limit: int | None = None) -> judging_waiting.Judged:
         """Judge the writes that wait under `judging = "later"`, oldest first, at most `limit`. Stops at an outage.
 
         Example:
@@ -455,9 +455,9 @@ class OperatorVerbs:
             ...     store.judge_waiting().left
             0
         """
-        from wellkept.engine.upkeep import judging_later
+        from wellkept.engine.upkeep import judging_waiting
 
-        return judging_later.judge_waiting(self._ctx, limit=limit)
+        return judging_waiting.judge_waiting(self._ctx, limit=limit)
 
     def judging(self, *, every: float = 0.2) -> AbstractContextManager[None]:
         """Judge what waits in a thread until the block ends, `every` so many seconds, and once more at its end.
@@ -469,9 +469,9 @@ class OperatorVerbs:
             ...     store.remember("Tea is upstairs.").outcome
             'created'
         """
-        from wellkept.engine.upkeep import judging_later
+        from wellkept.engine.upkeep import judging_waiting
 
-        return judging_later.judging(self._ctx, every=every)
+        return judging_waiting.judging(self._ctx, every=every)
 
     def repair(self, *, dry_run: bool = True, progress: housekeeping.Progress | None = None) -> repairing.RepairReport:
         """Repair problems that `verify` finds, where that is safe; `undo` undoes each repair.

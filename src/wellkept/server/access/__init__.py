@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wellkept.server.access.grants import EVERYTHING, SCOPES, Grant, allowed, check_pattern, check_scopes, home
-from wellkept.server.access.token import Token, TokenKeeper
 from wellkept.server.access.token_file import Tokens, tokens_file
+from wellkept.server.access.token_record import Token, TokenKeeper
 
 __all__ = [
     "EVERYTHING",

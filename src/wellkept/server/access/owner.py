@@ -10,7 +10,7 @@ from typing import NoReturn
 from wellkept.engine.base.secrets import new_secret
 from wellkept.errors import InvalidField
 from wellkept.server.access.grants import EVERYTHING, Grant
-from wellkept.server.access.token import Token
+from wellkept.server.access.token_record import Token
 
 
 class OwnerToken:

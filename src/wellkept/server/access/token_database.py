@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from wellkept.engine.base.context import Clock, utc_now
 from wellkept.engine.base.secrets import new_secret
 from wellkept.server.access.grants import Grant, check_scopes
-from wellkept.server.access.token import ID_LENGTH, MAX_SECRET, Token, checked_token, no_room, require_one
+from wellkept.server.access.token_record import ID_LENGTH, MAX_SECRET, Token, checked_token, no_room, require_one
 
 if TYPE_CHECKING:
     from wellkept.storage.postgres.shared.tokens import TokenRow, TokenTable

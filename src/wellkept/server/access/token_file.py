@@ -28,7 +28,7 @@ from wellkept.engine.base.secrets import new_secret
 from wellkept.errors import ConfigError, InvalidField, StorePathError
 from wellkept.parsing import parsed_json
 from wellkept.server.access.grants import Grant, check_pattern, check_scopes
-from wellkept.server.access.token import ID_LENGTH, MAX_SECRET, Token, checked_token, no_room, require_one
+from wellkept.server.access.token_record import ID_LENGTH, MAX_SECRET, Token, checked_token, no_room, require_one
 
 MAX_TOKENS = 1_000
 """Upper bound, because each request is compared with all tokens; larger installations need an identity provider."""

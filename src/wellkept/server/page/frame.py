@@ -30,7 +30,7 @@ from wellkept.server.page import texts
 from wellkept.server.page.jobs import Jobs
 from wellkept.server.page.plans import Plans
 from wellkept.server.page.sessions import Sessions
-from wellkept.server.rest.gates import PAGE_PATH
+from wellkept.server.rest.request_checks import PAGE_PATH
 from wellkept.server.rest.store_of_request import NAMESPACE, RequestStores
 from wellkept.types.showing import count_of, short_id
 

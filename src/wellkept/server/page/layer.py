@@ -17,8 +17,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellkept.server.page.sessions import Sessions, session_name
-from wellkept.server.rest.gates import PAGE_PATH
 from wellkept.server.rest.problems import MEDIA_TYPE
+from wellkept.server.rest.request_checks import PAGE_PATH
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (

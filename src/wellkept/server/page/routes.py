@@ -22,8 +22,8 @@ from wellkept.server.page import acts, ask, error_rate, health, inbox, journal, 
 from wellkept.server.page.frame import Frame, Visit
 from wellkept.server.page.layer import PageLayer
 from wellkept.server.page.sessions import Sessions, cookie_name, session_name
-from wellkept.server.rest.gates import PAGE_PATH, grant_of
 from wellkept.server.rest.problems import status_of
+from wellkept.server.rest.request_checks import PAGE_PATH, grant_of
 from wellkept.server.rest.store_of_request import NotAllowed, RequestStores, UnknownNamespace
 
 Room: TypeAlias = Callable[[Visit], Response]

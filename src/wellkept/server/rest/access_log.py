@@ -10,8 +10,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellkept.server.access import EVERYTHING
-from wellkept.server.rest.gates import grant_of
 from wellkept.server.rest.metrics import Metrics
+from wellkept.server.rest.request_checks import grant_of
 
 if TYPE_CHECKING:
     from wellkept.integrations.opentelemetry import Telemetry

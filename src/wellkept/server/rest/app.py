@@ -14,12 +14,12 @@ from wellkept.engine.verbs.store import MemoryStore
 from wellkept.server.access import TokenKeeper
 from wellkept.server.rest import problems
 from wellkept.server.rest.access_log import AccessLog
-from wellkept.server.rest.gates import BodyLimits, ConcurrencyLimit, OriginCheck, TokenCheck
 from wellkept.server.rest.health import Health, health_routes
 from wellkept.server.rest.import_route import import_routes
 from wellkept.server.rest.limits import Limits
 from wellkept.server.rest.metrics import Metrics, figures_of, metrics_routes
 from wellkept.server.rest.nodes_routes import node_routes
+from wellkept.server.rest.request_checks import BodyLimits, ConcurrencyLimit, OriginCheck, TokenCheck
 from wellkept.server.rest.routes import Malformed, operation_routes
 from wellkept.server.rest.schema import document
 from wellkept.server.rest.store_of_request import NotAllowed, RequestStores, UnknownNamespace

@@ -29,9 +29,9 @@ from wellkept.engine.transfer.import_export import ImportSpec, Row, rows
 from wellkept.errors import InvalidInput, WellkeptError
 from wellkept.policy import Policy
 from wellkept.server.access.grants import allowed
-from wellkept.server.rest.gates import discard, grant_of, too_large
 from wellkept.server.rest.limits import MIB, Limits, depth
 from wellkept.server.rest.problems import problem, responses, status_of
+from wellkept.server.rest.request_checks import discard, grant_of, too_large
 from wellkept.server.rest.schema import KEY_HEADER, NAMESPACE_HEADER, SESSION_HEADER
 from wellkept.server.rest.store_of_request import IDEMPOTENCY, RequestStores, read_header
 from wellkept.types import WriteResult

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.server.access import Grant
 from wellkept.server.access.one_namespace import bound
-from wellkept.server.rest.gates import current_grant, grant_of
+from wellkept.server.rest.request_checks import current_grant, grant_of
 from wellkept.server.rest.store_of_request import NotAllowed
 from wellkept.types.results import Figure
 

@@ -20,9 +20,9 @@ from wellkept.operations.registry import OPERATIONS, Operation, Route, parsed
 from wellkept.operations.row import ok
 from wellkept.server.large_requests import LARGE, LARGE_AT_ONCE
 from wellkept.server.rest.conforming import check_fields
-from wellkept.server.rest.gates import grant_of
 from wellkept.server.rest.narrowing import with_integers
 from wellkept.server.rest.problems import of_error, problem, responses
+from wellkept.server.rest.request_checks import grant_of
 from wellkept.server.rest.schema import field_schema, is_list, parameters, request_body
 from wellkept.server.rest.sending import sent
 from wellkept.server.rest.store_of_request import IDEMPOTENCY, RequestStores, read_header

@@ -22,8 +22,8 @@ from wellkept.server.access.headers import read_header as read_header
 from wellkept.server.access.headers import session_of
 from wellkept.server.access.one_namespace import NamespaceStore, bound
 from wellkept.server.rest.conforming import check_text_value
-from wellkept.server.rest.gates import grant_of
 from wellkept.server.rest.problems import of_error, problem
+from wellkept.server.rest.request_checks import grant_of
 from wellkept.server.rest.schema import KEY_SCHEMA, NAMESPACE_SCHEMA, SESSION_SCHEMA
 
 IDEMPOTENCY = "Idempotency-Key"

@@ -156,7 +156,7 @@ class SessionOwner:
 
 def _grant_of_request(*, tokens_are_asked: bool) -> Callable[[], Grant]:
     """The grant of the current request. Where tokens are required, a missing grant permits nothing."""
-    from wellkept.server.rest.gates import current_grant
+    from wellkept.server.rest.request_checks import current_grant
 
     def grant() -> Grant:
         found = current_grant.get()

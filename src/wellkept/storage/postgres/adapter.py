@@ -34,6 +34,7 @@ from wellkept.storage.postgres.shared.prepared_vectors import PostgresAhead
 from wellkept.storage.postgres.shared.queue_ledger import PostgresLedger
 from wellkept.storage.postgres.shared.tokens import TokenTable, key_of
 from wellkept.storage.postgres.sql import schema_version
+from wellkept.storage.postgres.unanswered_commit import commit
 from wellkept.storage.postgres.verify import against_rows, problems
 from wellkept.storage.postgres.write_transaction import WriteTx
 from wellkept.storage.sql.embedder import Bound, check_size
@@ -422,23 +423,7 @@ class PostgresStorage(Bound):
             yield mover
 
     def _commit(self, session: Session, tx: WriteTx) -> None:
-        """Commit; if the answer is lost or tells nothing, find out whether the commit was applied.
-
-        Raises:
-            Lost: `transient` if it certainly was not applied; otherwise the result is unknown.
-        """
-        try:
-            session.run("commit")
-            return
-        except Lost as lost:
-            unclear = lost
-        log.warning("A commit in %r was not answered (%s); asking whether it arrived", tx.namespace, unclear)
-        try:
-            kept = self.insist(lambda: self._is_kept(tx))
-        except StorageError as error:
-            raise unclear from error
-        if not kept:
-            raise undone(self._where) from unclear
+        commit(session, tx.namespace, is_kept=lambda: self.insist(lambda: self._is_kept(tx)), where=self._where)
 
     def _is_kept(self, tx: WriteTx) -> bool:
         """Whether the newest entry of a transaction is in the journal.

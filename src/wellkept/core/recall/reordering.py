@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wellkept.core.recall import rank
 from wellkept.frozen import frozen
 from wellkept.types import Hit, Move
+
+LEAST_SHARE = 0.2
+"""Least share of the older one's score that a newer one must have which a conflict or a mark lists."""
+FAR_BETTER = 0.6
+"""Difference of two scores beyond which a possible update that nothing lists moves nothing: the question is about what
+only the older says."""
+VERBATIM_AT = 0.9
+"""Cosine at which a hit says what the query says; a possible update that nothing lists does not outrank it."""
 
 
 @frozen
@@ -46,7 +53,7 @@ def reordered(hits: Sequence[Hit], pairs: Sequence[Pair]) -> list[Hit]:
     """
     by_id = {hit.memory.id: hit for hit in hits}
     before = {key: place for place, key in enumerate(by_id)}
-    order = rank.newer_first({key: hit.score for key, hit in by_id.items()}, [(one.older, one.newer) for one in pairs])
+    order = newer_first({key: hit.score for key, hit in by_id.items()}, [(one.older, one.newer) for one in pairs])
     after = {key: place for place, key in enumerate(order)}
     passed = [
         one
@@ -58,3 +65,29 @@ def reordered(hits: Sequence[Hit], pairs: Sequence[Pair]) -> list[Hit]:
     # Of several, the best one that was passed explains the place.
     moves = {one.newer: one.move for one in sorted(passed, key=lambda one: before[one.older], reverse=True)}
     return [replace(by_id[key], moved=moves[key]) if key in moves else by_id[key] for key in order]
+
+
+def newer_first(
+    scores: Mapping[str, float], pairs: Sequence[tuple[str, str]], *, least: float = LEAST_SHARE
+) -> list[str]:
+    """Ids by score, but the newer of a pair about the same thing precedes the older.
+
+    Args:
+        scores: Score of each id, best first.
+        pairs: (older, newer) to order, one after the other; the last has the last word.
+        least: The newer one moves only if its score is at least this share of the older one's.
+
+    Example:
+        >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.7}, [("a", "b")])
+        ['b', 'a', 'x']
+        >>> newer_first({"a": 0.9, "x": 0.8, "b": 0.1}, [("a", "b")])
+        ['a', 'x', 'b']
+    """
+    order = list(scores)
+    for older, newer in pairs:
+        if older not in scores or newer not in scores or scores[newer] < least * scores[older]:
+            continue
+        if order.index(newer) > order.index(older):
+            order.remove(newer)
+            order.insert(order.index(older), newer)
+    return order

@@ -48,7 +48,7 @@ def judge_waiting(ctx: Context, *, limit: int | None = None) -> Judged:
 
     Example:
         >>> import wellkept
-        >>> from wellkept.engine.upkeep.judging_later import judge_waiting
+        >>> from wellkept.engine.upkeep.judging_waiting import judge_waiting
         >>> with wellkept.open("memory:", embedder="hashing") as store:
         ...     judge_waiting(store._ctx).left
         0

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from wellkept.core.gate.judged_later import VERB, is_plain, why
+from wellkept.core.gate.may_wait import VERB, is_plain, why
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.handed_out import Handed
 from wellkept.engine.base.retry import repeated
