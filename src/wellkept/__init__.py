@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wellkept.engine.base.context import Context, MoreOptions, OpenOptions
     from wellkept.engine.base.queue_ledger import Ledger
     from wellkept.engine.models.scale import Scale
-    from wellkept.engine.transfer.import_export import ImportSpec
+    from wellkept.engine.transfer.import_lines import ImportSpec
     from wellkept.engine.verbs.asynchronous import AsyncMemoryStore
     from wellkept.engine.verbs.store import MemoryStore
     from wellkept.errors import WellkeptError
@@ -131,7 +131,7 @@ _LAZY = {
     "Hits": "wellkept.types",
     "HybridWeights": "wellkept.types",
     "ImportReport": "wellkept.types",
-    "ImportSpec": "wellkept.engine.transfer.import_export",
+    "ImportSpec": "wellkept.engine.transfer.import_lines",
     "JournalEntry": "wellkept.types",
     "KindPolicy": "wellkept.policy",
     "LeftOut": "wellkept.types",

@@ -14,7 +14,7 @@ from wellkept.adapters import read
 from wellkept.core.consolidation.plan_file import plan_from, plan_text
 from wellkept.engine.base.inputs import new_memory
 from wellkept.engine.transfer.audit import Audit, Example, owned
-from wellkept.engine.transfer.import_export import ImportSpec, Row
+from wellkept.engine.transfer.import_lines import ImportSpec, Row
 from wellkept.errors import InvalidInput
 from wellkept.policy import Policy
 from wellkept.testing.embedder import FakeEmbedder

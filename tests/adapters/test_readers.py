@@ -14,7 +14,7 @@ import pytest
 
 from adapters import foreign_stores
 from wellkept.adapters import FORMATS, read, recognise
-from wellkept.engine.transfer.import_export import ImportSpec, Row
+from wellkept.engine.transfer.import_lines import ImportSpec, Row
 from wellkept.errors import InvalidInput
 from wellkept.policy import Policy
 

@@ -14,7 +14,7 @@ import pytest
 import wellkept
 from wellkept.engine.base import files, numbered_lines
 from wellkept.engine.base.numbered_lines import LONGEST
-from wellkept.engine.transfer.import_export import MAX_VALUES, ImportSpec
+from wellkept.engine.transfer.import_lines import MAX_VALUES, ImportSpec
 from wellkept.errors import InvalidInput, NotFound, StorePathError
 
 MIB = 1 << 20

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from wellkept.adapters import chroma, json_lines, knowledge_graph, mcp_memory_service, mem0, notes
 from wellkept.adapters.databases import is_sqlite, looking_at
 from wellkept.adapters.foreign_records import Found, as_rows
-from wellkept.engine.transfer.import_export import ImportSpec, Row
+from wellkept.engine.transfer.import_lines import ImportSpec, Row
 from wellkept.errors import InvalidField, NotAStore, StorePathError
 from wellkept.frozen import frozen
 from wellkept.policy import Policy

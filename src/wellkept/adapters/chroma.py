@@ -9,7 +9,7 @@ from typing import Any
 
 from wellkept.adapters.databases import looking_at
 from wellkept.adapters.foreign_records import KINDS, Foreign, Found, Unread, json_of, share_of, texts_of, time_of
-from wellkept.engine.transfer.import_export import Relations
+from wellkept.engine.transfer.import_lines import Relations
 from wellkept.errors import InvalidInput
 
 FILE = "chroma.sqlite3"

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from wellkept.core.text.forms import excerpt
 from wellkept.engine.base.numbered_lines import Line
-from wellkept.engine.transfer.import_export import ImportSpec, Relations, Row, rows
+from wellkept.engine.transfer.import_lines import ImportSpec, Relations, Row, rows
 from wellkept.errors import InvalidInput, WellkeptError
 from wellkept.frozen import frozen
 from wellkept.parsing import parsed_json

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wellkept.engine.base.files import opened
 from wellkept.engine.base.numbered_lines import numbered
-from wellkept.engine.transfer.import_export import ImportSpec, Row, rows
+from wellkept.engine.transfer.import_lines import ImportSpec, Row, rows
 from wellkept.errors import InvalidInput
 from wellkept.parsing import parsed_json
 from wellkept.policy import Policy

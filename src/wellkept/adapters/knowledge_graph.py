@@ -13,7 +13,7 @@ from wellkept.adapters.foreign_records import Foreign, Found, Unread
 from wellkept.core.text.forms import content_hash, decode
 from wellkept.engine.base.files import opened
 from wellkept.engine.base.numbered_lines import numbered
-from wellkept.engine.transfer.import_export import too_long
+from wellkept.engine.transfer.import_lines import too_long
 from wellkept.errors import InvalidInput, InvalidText
 from wellkept.parsing import parsed_json
 

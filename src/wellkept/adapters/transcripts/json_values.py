@@ -11,7 +11,7 @@ from typing import Any
 
 from wellkept.adapters.transcripts.archives import lines_of, text_of
 from wellkept.engine.base.numbered_lines import LONGEST, numbered
-from wellkept.engine.transfer.import_export import too_long
+from wellkept.engine.transfer.import_lines import too_long
 from wellkept.errors import InvalidInput
 from wellkept.parsing import MAX_NESTING, decoded_json, parsed_json
 

@@ -19,7 +19,7 @@ from wellkept.types import ImportReport, Plan
 if TYPE_CHECKING:
     from wellkept.adapters import Source
     from wellkept.engine.transfer.audit import Audit, Example, Owned
-    from wellkept.engine.transfer.import_export import ImportSpec
+    from wellkept.engine.transfer.import_lines import ImportSpec
 
 _STDIN = "stdin"
 _TITLES = {
@@ -53,7 +53,7 @@ class SourceOptions:
 
     def spec(self, name: str) -> ImportSpec:
         """The options as an import specification."""
-        from wellkept.engine.transfer.import_export import ImportSpec
+        from wellkept.engine.transfer.import_lines import ImportSpec
 
         mapping = dict(pair("--map", item) for item in self.mapping or ())
         _refuse_unknown("--map", mapping)

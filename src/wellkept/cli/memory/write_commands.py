@@ -105,7 +105,7 @@ def _verdict(result: WriteResult) -> int:
 def _items(data: bytes, *, plain: bool) -> tuple[dict[int, str | Mapping[str, Any]], list[ItemError]]:
     """The item of each non-empty line by position, and the lines that cannot be parsed."""
     from wellkept.core.text.forms import excerpt
-    from wellkept.engine.transfer.import_export import misread
+    from wellkept.engine.transfer.import_lines import misread
 
     items: dict[int, str | Mapping[str, Any]] = {}
     errors = []

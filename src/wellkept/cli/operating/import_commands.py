@@ -20,7 +20,7 @@ from wellkept.frozen import frozen
 from wellkept.types.showing import count_of
 
 if TYPE_CHECKING:
-    from wellkept.engine.transfer.import_export import ImportSpec
+    from wellkept.engine.transfer.import_lines import ImportSpec
 
 _STDIN = "stdin"
 
@@ -46,7 +46,7 @@ class ImportOptions:
 
     def spec(self, name: str) -> ImportSpec:
         """The options as an import specification."""
-        from wellkept.engine.transfer.import_export import ImportSpec
+        from wellkept.engine.transfer.import_lines import ImportSpec
 
         fixed = {field: field_value(field, text) for field, text in (pair("--set", item) for item in self.fixed or ())}
         if self.kind is not None:
@@ -137,7 +137,7 @@ def _range(option: str, text: str) -> tuple[float, float]:
 
 def _refuse_unknown(option: str, names: Iterable[str]) -> None:
     """Reject unknown field names once; otherwise each line would report them."""
-    from wellkept.engine.transfer.import_export import FIELDS
+    from wellkept.engine.transfer.import_lines import FIELDS
 
     known = sorted(FIELDS)
     for name in names:

@@ -1,4 +1,4 @@
-"""Ranking: combines parts into one score and puts newer before older; the same for every backend."""
+"""Ranking: combines parts into one score; the same for every backend."""
 
 from __future__ import annotations
 

@@ -18,10 +18,10 @@ from wellkept.core.records.effects import touched
 from wellkept.core.records.explain import dropped_line, message
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.retry import repeated
-from wellkept.engine.gate import catching_up
-from wellkept.engine.gate.catching_up import Late
+from wellkept.engine.gate import judging_waiting
 from wellkept.engine.gate.idempotency import next_key, payload_of, replayed
 from wellkept.engine.gate.judging import Judging, Models
+from wellkept.engine.gate.judging_waiting import Late
 from wellkept.engine.gate.mentions import with_mentions
 from wellkept.engine.gate.new_questions import raised
 from wellkept.engine.gate.waiting import Later, Waiting
@@ -315,7 +315,7 @@ def judge_waiting(ctx: Context, *, limit: int | None = None) -> Late:
         ctx: The store.
         limit: At most this many.
     """
-    return catching_up.judge_waiting(ctx, _again, limit=limit)
+    return judging_waiting.judge_waiting(ctx, _again, limit=limit)
 
 
 def _again(ctx: Context, tx: Tx, new: NewMemory, judging: Judging, vectors: Embeddings, one: Waiting) -> None:

@@ -13,7 +13,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import moment
 from wellkept.engine.ingest.choosing import Heard, without_chatter
 from wellkept.engine.ingest.import_rows import Origin, are_written, statement_rows, unread_rows
-from wellkept.engine.transfer.import_export import Row
+from wellkept.engine.transfer.import_lines import Row
 from wellkept.engine.transfer.importer import Importer
 from wellkept.errors import InvalidField
 from wellkept.frozen import frozen

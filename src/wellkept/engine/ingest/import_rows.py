@@ -15,7 +15,7 @@ from wellkept.core.transcripts.turns import Turn
 from wellkept.engine.base.context import Context
 from wellkept.engine.base.inputs import new_memory
 from wellkept.engine.gate.idempotency import payload_of, replayed
-from wellkept.engine.transfer.import_export import Row
+from wellkept.engine.transfer.import_lines import Row
 from wellkept.errors import IdempotencyMismatch, WellkeptError
 from wellkept.frozen import frozen
 from wellkept.policy import Policy

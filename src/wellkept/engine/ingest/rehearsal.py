@@ -9,7 +9,7 @@ from wellkept.engine.base.context import Context
 from wellkept.engine.gate.acts import apply
 from wellkept.engine.ingest.import_rows import are_written
 from wellkept.engine.transfer.fingerprints import pages_of_rows, pairs_of
-from wellkept.engine.transfer.import_export import Row
+from wellkept.engine.transfer.import_lines import Row
 from wellkept.engine.transfer.importer import Importer, Progress
 from wellkept.storage.port import Tx
 from wellkept.types import AliasChange, ConflictChange, Effect, ImportReport, LinkChange, MemoryChange, Vector

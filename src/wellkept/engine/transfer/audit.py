@@ -23,7 +23,7 @@ from wellkept.engine.base.inputs import check_namespace
 from wellkept.engine.consolidation import planning
 from wellkept.engine.gate.acts import apply, with_vector
 from wellkept.engine.models.embedding import Embeddings, text_of
-from wellkept.engine.transfer.import_export import Relations, Row, shown
+from wellkept.engine.transfer.import_lines import Relations, Row, shown
 from wellkept.engine.transfer.importer import Importer, Reject
 from wellkept.errors import InvalidField, InvalidInput
 from wellkept.frozen import frozen

@@ -35,7 +35,7 @@ from wellkept.engine.transfer.exported_questions import (
     lines_about_questions,
     question_in,
 )
-from wellkept.engine.transfer.import_export import too_long
+from wellkept.engine.transfer.import_lines import too_long
 from wellkept.engine.transfer.importer import Progress
 from wellkept.errors import IdempotencyMismatch, InvalidField, InvalidInput, WellkeptError
 from wellkept.frozen import frozen

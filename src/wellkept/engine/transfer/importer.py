@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from wellkept.engine.base.context import Context
 from wellkept.engine.gate.write import CHUNK, Cause, remember_all
-from wellkept.engine.transfer.import_export import Row, shown
+from wellkept.engine.transfer.import_lines import Row, shown
 from wellkept.engine.transfer.source_relations import Related, relate
 from wellkept.errors import InvalidInput, WellkeptError
 from wellkept.types import ImportReport, ItemError, WriteResult

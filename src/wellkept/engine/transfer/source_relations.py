@@ -14,7 +14,7 @@ from wellkept.core.text.forms import content_hash, is_line
 from wellkept.engine.base.context import Context
 from wellkept.engine.gate.acts import MAX_REL, entry_of
 from wellkept.engine.lookup.read import fetch
-from wellkept.engine.transfer.import_export import Relations, Row
+from wellkept.engine.transfer.import_lines import Relations, Row
 from wellkept.frozen import frozen
 from wellkept.storage.port import Tx
 from wellkept.types import Effect, Link, LinkChange, Memory, MemoryChange, Reason, WriteResult

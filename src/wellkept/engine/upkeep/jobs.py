@@ -22,7 +22,7 @@ from wellkept.engine.consolidation.planning import plan
 from wellkept.engine.consolidation.reflect import reflect
 from wellkept.engine.upkeep import reembed as vectors
 from wellkept.engine.upkeep.housekeeping import expire_conflicts
-from wellkept.engine.upkeep.judging_waiting import Judged, judge_waiting
+from wellkept.engine.upkeep.judging_thread import Judged, judge_waiting
 from wellkept.errors import InvalidField
 from wellkept.frozen import frozen
 from wellkept.types import Json, ModelAnswers, Plan, Question

@@ -13,7 +13,7 @@ from wellkept.engine.base.inputs import asked_of
 from wellkept.engine.gate import write
 from wellkept.engine.gate.idempotency import payload_of
 from wellkept.engine.queue import deferred
-from wellkept.engine.transfer import import_export
+from wellkept.engine.transfer import import_lines
 from wellkept.errors import WellkeptError
 from wellkept.types import BatchResult, ItemError, NewMemory, OnConflict, WriteResult
 
@@ -58,4 +58,4 @@ def _keyed(items: Sequence[NewMemory]) -> list[NewMemory]:
 
 def _item_error(place: int, item: object, error: WellkeptError) -> ItemError:
     content = item.get("content", "") if isinstance(item, Mapping) else getattr(item, "content", item)
-    return ItemError(place, import_export.shown(str(content)), type(error).__name__, str(error))
+    return ItemError(place, import_lines.shown(str(content)), type(error).__name__, str(error))

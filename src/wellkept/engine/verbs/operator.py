@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from wellkept.engine.consolidation.run_list import RunLine
     from wellkept.engine.replay import replay as replaying
     from wellkept.engine.transfer import audit as auditing
-    from wellkept.engine.transfer import import_export
+    from wellkept.engine.transfer import import_lines
     from wellkept.engine.transfer.importer import Reject
-    from wellkept.engine.upkeep import housekeeping, judging_waiting, repairing
+    from wellkept.engine.upkeep import housekeeping, judging_thread, repairing
     from wellkept.models.port import Summariser
     from wellkept.policy import Policy
     from wellkept.types import ImportReport, Plan, Problem, RunReport, Scope, Stats, UndoReport
@@ -39,7 +39,7 @@ class OperatorVerbs:
     _ctx: Context
 
     def import_(
-        self, path: str | Path, spec: import_export.ImportSpec | None = None, *, namespace_from: str = "",
+        self, path: str | Path, spec: import_lines.ImportSpec | None = None, *, namespace_from: str = "",
         rejects: str | Path | None = None, progress: Callable[[int, int], None] | None = None,
     ) -> ImportReport:  # fmt: skip
         """Import a JSON lines file or an export through the gate; importing it again changes nothing.
@@ -65,11 +65,11 @@ class OperatorVerbs:
         """
         from wellkept.engine.base import files
         from wellkept.engine.base.numbered_lines import numbered
-        from wellkept.engine.transfer import exports, import_export
+        from wellkept.engine.transfer import exports, import_lines
         from wellkept.engine.transfer.importer import Importer
 
         source = Path(path)
-        spec = (spec if spec is not None else import_export.ImportSpec()).of_file(source)
+        spec = (spec if spec is not None else import_lines.ImportSpec()).of_file(source)
         run_id = f"import-{self._ctx.new_id()}"
         told = (
             None if progress is None else partial(_tell, progress, 0 if spec.items else files.count(source, spec.limit))
@@ -82,7 +82,7 @@ class OperatorVerbs:
                 found = exports.read_export(lines, self._ctx.namespace, self._ctx.policy)
                 return exports.import_export(self._ctx, found, run_id=run_id, progress=told)
             importer = Importer(self._ctx, run_id, reject=sink, progress=told)
-            for row in import_export.rows(chain([first], lines), spec, self._ctx.policy):
+            for row in import_lines.rows(chain([first], lines), spec, self._ctx.policy):
                 try:
                     namespace = self._namespace_of(row, namespace_from)
                 except InvalidInput as error:  # the line is invalid, not the import
@@ -445,7 +445,7 @@ class OperatorVerbs:
 
         return housekeeping.sweep(self._ctx, progress)
 
-    def judge_waiting(self, *, limit: int | None = None) -> judging_waiting.Judged:
+    def judge_waiting(self, *, limit: int | None = None) -> judging_thread.Judged:
         """Judge the writes that wait under `judging = "later"`, oldest first, at most `limit`. Stops at an outage.
 
         Example:
@@ -455,9 +455,9 @@ class OperatorVerbs:
             ...     store.judge_waiting().left
             0
         """
-        from wellkept.engine.upkeep import judging_waiting
+        from wellkept.engine.upkeep import judging_thread
 
-        return judging_waiting.judge_waiting(self._ctx, limit=limit)
+        return judging_thread.judge_waiting(self._ctx, limit=limit)
 
     def judging(self, *, every: float = 0.2) -> AbstractContextManager[None]:
         """Judge what waits in a thread until the block ends, `every` so many seconds, and once more at its end.
@@ -469,9 +469,9 @@ class OperatorVerbs:
             ...     store.remember("Tea is upstairs.").outcome
             'created'
         """
-        from wellkept.engine.upkeep import judging_waiting
+        from wellkept.engine.upkeep import judging_thread
 
-        return judging_waiting.judging(self._ctx, every=every)
+        return judging_thread.judging(self._ctx, every=every)
 
     def repair(self, *, dry_run: bool = True, progress: housekeeping.Progress | None = None) -> repairing.RepairReport:
         """Repair problems that `verify` finds, where that is safe; `undo` undoes each repair.
@@ -516,7 +516,7 @@ class OperatorVerbs:
         """
         return self._ctx.storage.header().namespaces
 
-    def _namespace_of(self, row: import_export.Row, key: str) -> str:
+    def _namespace_of(self, row: import_lines.Row, key: str) -> str:
         if not key:
             return self._ctx.namespace
         name = row.outer.get(key)

@@ -25,7 +25,7 @@ from wellkept.engine.base.inputs import label
 from wellkept.engine.base.numbered_lines import Line, numbered
 from wellkept.engine.gate.write import Cause, remember_all
 from wellkept.engine.transfer.exports import import_export, is_export, read_export, statement_of
-from wellkept.engine.transfer.import_export import ImportSpec, Row, rows
+from wellkept.engine.transfer.import_lines import ImportSpec, Row, rows
 from wellkept.errors import InvalidInput, WellkeptError
 from wellkept.policy import Policy
 from wellkept.server.access.grants import allowed

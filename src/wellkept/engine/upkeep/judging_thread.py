@@ -1,4 +1,4 @@
-"""Judges the writes that wait: all of them now, or soon after each commit, in a thread."""
+"""When the writes that wait are judged: all of them now, or soon after each commit, in a thread."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def judge_waiting(ctx: Context, *, limit: int | None = None) -> Judged:
 
     Example:
         >>> import wellkept
-        >>> from wellkept.engine.upkeep.judging_waiting import judge_waiting
+        >>> from wellkept.engine.upkeep.judging_thread import judge_waiting
         >>> with wellkept.open("memory:", embedder="hashing") as store:
         ...     judge_waiting(store._ctx).left
         0
