@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from growth import too_slow
 from wellkept.adapters import notes, pickles
 from wellkept.adapters.transcripts import chat_lines, slack
 from wellkept.adapters.transcripts.tags import without_tags
@@ -45,8 +46,7 @@ from wellkept.parsing import parsed_json, parsed_toml
 from wellkept.policy import Policy
 
 RATIO = 2.6
-FLOOR = 0.02
-"""Seconds below which a time is not judged."""
+"""For twice the length."""
 SIZES = (1_000, 4_000, 16_000, 64_000)
 HEAVY = frozenset(("differences", "differences of a part", "shared words", "sentences as tuples", "summary"))
 """All of them read features first, which are measured by themselves with every text."""
@@ -170,22 +170,12 @@ def _seconds(read: Read, content: str) -> float:
 _turn = iter(range(10**9))
 
 
-def _best(read: Read, make: Make, size: int, runs: int) -> float:
-    """The least time of some runs, each on another text, so that no cache answers."""
-    return min(_seconds(read, f"{make(size)}{next(_turn)}") for _ in range(runs))
+def _too_slow(read: Read, make: Make, smaller: int, larger: int) -> str:
+    """How a time grows from one number of characters to another, where it grows too fast.
 
-
-def _too_slow(read: Read, make: Make, smaller: int, larger: int, bound: float) -> str:
-    """How a time grows from one size to another, where each of several tries says it grows too fast."""
-    before = after = 0.0
-    for runs in (1, 3, 6):
-        after = _best(read, make, larger, runs)
-        if after < FLOOR:
-            return ""
-        before = _best(read, make, smaller, runs)
-        if after <= bound * before:
-            return ""
-    return f"{smaller} characters {before:.3f} s, {larger} characters {after:.3f} s"
+    Each run has another text, so that no cache answers.
+    """
+    return too_slow(lambda size: _seconds(read, f"{make(size)}{next(_turn)}"), smaller, larger, RATIO**2)
 
 
 @pytest.fixture
@@ -208,7 +198,7 @@ def test_no_function_takes_quadratic_time_for_texts_of_8000_characters(functions
         (name, label, told)
         for number, (name, read) in enumerate(functions.items())
         for label, make in texts[number % 14 :: 14]
-        if (told := _too_slow(read, make, 2_000, 8_000, RATIO**2))
+        if (told := _too_slow(read, make, 2_000, 8_000))
     ]
     assert found == []
 
@@ -225,7 +215,7 @@ def test_a_text_of_four_times_the_length_takes_at_most_2_6_squared_as_long(
         (label, told)
         for label, make in (texts[::12] + texts[-len(MIXTURES) - 1 :] if name in HEAVY else texts)
         for smaller, larger in zip(SIZES, SIZES[1:], strict=False)
-        if (told := _too_slow(read, make, smaller, larger, RATIO**2))
+        if (told := _too_slow(read, make, smaller, larger))
     ]
     assert found == []
 
@@ -236,5 +226,5 @@ def test_the_measure_sees_quadratic_time() -> None:
     def quadratic(content: str) -> int:
         return sum(1 for at in range(0, len(content), 32) for _ in content[at:])
 
-    assert _too_slow(quadratic, lambda n: "a" * n, 4_000, 16_000, RATIO**2)
-    assert not _too_slow(lambda t: sum(map(ord, t * 20)), lambda n: "a" * n, 4_000, 16_000, RATIO**2)
+    assert _too_slow(quadratic, lambda n: "a" * n, 4_000, 16_000)
+    assert not _too_slow(lambda t: sum(map(ord, t * 20)), lambda n: "a" * n, 4_000, 16_000)
