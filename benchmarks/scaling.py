@@ -18,10 +18,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import wellkept
 from benchmarks.corpus import texts
@@ -77,19 +77,12 @@ def measured(path: Path, probes: Sequence[str], *, model: bool, consolidate: boo
 
     The writes are undone, so that the next run meets the same store.
     """
-    context = multiprocessing.get_context("spawn")
-    told = context.Queue()
-    one = context.Process(target=_measure, args=(path, list(probes), told, {"model": model, "plan": consolidate}))
-    one.start()
-    try:
-        found: dict[str, float] = told.get()
-    finally:
-        one.join()
-    return found
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(_measure, path, list(probes), model=model, plan=consolidate).result()
 
 
-def _measure(path: Path, probes: Sequence[str], told: Any, options: dict[str, bool]) -> None:
-    with wellkept.open(str(path), relation_model="auto" if options["model"] else "none") as store:
+def _measure(path: Path, probes: Sequence[str], *, model: bool, plan: bool) -> dict[str, float]:
+    with wellkept.open(str(path), relation_model="auto" if model else "none") as store:
         opened = resident()
         for text in probes[:_WARM]:
             store.recall(text)
@@ -100,14 +93,14 @@ def _measure(path: Path, probes: Sequence[str], told: Any, options: dict[str, bo
         found = {"recall": 1e3 * median(recalls), "write": 1e3 * median(writes), "opened": opened, "used": resident()}
         for entry in reversed(entries):
             store.undo(entry)
-        if options["plan"]:
+        if plan:
             found["plan"] = _cpu(store.plan)
-    told.put(found)
+    return found
 
 
 def _written(store: MemoryStore, text: str, entries: list[int]) -> None:
     result = store.remember(f"{text} That was said again today.")
-    if result.entry:
+    if result.entry and result.outcome != "rejected":  # what was refused changed nothing that could be undone
         entries.append(result.entry)
 
 

@@ -19,6 +19,7 @@ from wellkept.core.text.forms import (
     embed_text,
     excerpt,
     fold,
+    in_same_words,
     is_junk,
     is_line,
     label,
@@ -109,11 +110,13 @@ OTHER_WORDS = [  # I10, B-13
 def test_writing_variants_have_one_canonical_form(a: str, b: str) -> None:
     assert canonical(a) == canonical(b)
     assert canonical_hash(a) == canonical_hash(b)
+    assert in_same_words(a, b)
 
 
 @pytest.mark.parametrize(("a", "b"), OTHER_WORDS)
 def test_signs_that_carry_meaning_stay(a: str, b: str) -> None:
     assert canonical(a) != canonical(b)
+    assert not in_same_words(a, b)
 
 
 @pytest.mark.parametrize("pairs", [2, 20, 200])
@@ -151,6 +154,16 @@ _MIXED = st.text(
 def test_canonical_of_canonical_changes_nothing(text: str) -> None:
     once = canonical(text)
     assert canonical(once) == once
+
+
+_ASCII = st.text(st.sampled_from("ab1 2.-_/*#@!=:,'?MmC%`\"+~$\n()kbB"), max_size=10)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(_ASCII, _MIXED), st.one_of(_ASCII, _MIXED))
+def test_texts_are_in_the_same_words_where_their_canonical_forms_are_equal(one: str, other: str) -> None:
+    for a, b in ((one, other), (one, f" {one.upper()}! "), (one, canonical(one)), (one, one + other)):
+        assert in_same_words(a, b) is in_same_words(b, a) is (canonical(a) == canonical(b))
 
 
 @settings(max_examples=300, deadline=None)

@@ -4,6 +4,7 @@ be shown"; I4, I10)."""
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from growth import too_slow
 from wellkept.core.differences.find import MAX_DIFFERENCES, differences, excludes
 from wellkept.core.judging.compare import compare
 from wellkept.core.reading.features import features
-from wellkept.core.reading.lexer import prepared, token_pattern
+from wellkept.core.reading.lexer import kinds_of_tokens, prepared, token_pattern
 from wellkept.types import Difference, Memory, Opinion, Statement
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
@@ -140,6 +141,22 @@ def test_only_a_denial_may_be_doubted_and_it_stays_a_difference(opinion: Opinion
     likely = replace(opinion, conflict=0.9)
     sure = compare(Statement(content="Never use X"), _stored("Use X"), cosine=0.9, similarity=0.9, opinion=likely)
     assert sure.relation == "conflict"
+
+
+_SIGNS_OF_TOKENS = st.text(st.sampled_from("abAPMvx 12.,:/-+@#_'!~\n\u00e9\u0430数時"), max_size=24)
+
+
+@examples(100, 400, deadline=None)
+@given(TEXTS | _SIGNS_OF_TOKENS)
+def test_no_special_token_begins_where_a_plain_word_stands(text: str) -> None:
+    """The token pattern passes over such places; every place looked at gives the same tokens."""
+    special, plain = kinds_of_tokens()
+    everywhere = re.compile("|".join([*special, *plain]))
+    folded = prepared(text)
+    found, wanted = (
+        [(hit.lastgroup, hit.span()) for hit in each.finditer(folded)] for each in (token_pattern(), everywhere)
+    )
+    assert found == wanted
 
 
 @examples(60, 150, deadline=None)

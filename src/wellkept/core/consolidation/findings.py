@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -28,7 +29,7 @@ from wellkept.core.judging.evidence import (
 from wellkept.core.judging.other_fields import agreeing, beside
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.merge import segments
-from wellkept.core.text.forms import canonical, slot_key
+from wellkept.core.text.forms import canonical, in_same_words, slot_key
 from wellkept.frozen import frozen
 from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
@@ -184,7 +185,12 @@ def comparable(near: Near, policy: Policy) -> bool:
     kind = policy.for_kind(near.b.kind)
     if near.a.kind != near.b.kind:
         return may_contradict(near.b, near.a, kind, policy)
-    return in_scope(near.b, near.a, replace(kind, scope=tuple(key for key in kind.scope if key != "tags")))
+    return in_scope(near.b, near.a, _without_tags(kind))
+
+
+@lru_cache(maxsize=64)
+def _without_tags(kind: KindPolicy) -> KindPolicy:
+    return replace(kind, scope=tuple(key for key in kind.scope if key != "tags"))
 
 
 def looked_at(near: Near, opposites: Opposites = NO_OPPOSITES, opinion: Opinion | None = None) -> Comparison:
@@ -201,7 +207,7 @@ def is_plainly_apart(near: Near, opposites: Opposites = NO_OPPOSITES) -> bool:
     texts = segments(near.a)
     if len(texts) > 1 or near.a.polarity * near.b.polarity < 0:
         return False
-    if canonical(near.a.content) == canonical(near.b.content):
+    if in_same_words(near.a.content, near.b.content):
         return False
     return not excludes(texts[0], near.b.content, opposites)
 
@@ -212,7 +218,7 @@ def is_readable(near: Near, *, ask_at: float) -> bool:
         return False
     if max(len(near.a.content), len(near.b.content)) > LONG_TEXT:
         return False
-    return canonical(near.a.content) != canonical(near.b.content)
+    return not in_same_words(near.a.content, near.b.content)
 
 
 def is_open(near: Near, told: Comparison, *, ask_at: float) -> bool:
@@ -291,7 +297,7 @@ def _verdict(near: Near, comparison: Comparison, court: Court) -> Verdict:
         return "apart"
     if not says_the_same(near.b, near.a):
         return "apart"
-    if canonical(near.a.content) == canonical(near.b.content):
+    if in_same_words(near.a.content, near.b.content):
         return "same"
     if opinion is None or court.lexical or is_barred(near.b, near.a, comparison, court.policy.opposites):
         return "apart"

@@ -81,11 +81,12 @@ def _tiles(unit: NDArray[np.float32], floor: float, most: int) -> Iterator[Pairs
             near = scores >= np.float32(floor)
             if left < top + len(rows):
                 near &= np.arange(left, left + scores.shape[1]) > np.arange(top, top + len(rows))[:, None]
-            if np.count_nonzero(near) > most * sum(scores.shape):
-                near &= _best_of(scores, near, most)
-            first, second = np.nonzero(near)
-            if len(first):
-                yield first + top, second + left, scores[first, second].astype(np.float64)
+            places = np.flatnonzero(near)  # several times as fast as `nonzero` of a table
+            if len(places) > most * sum(scores.shape):
+                places = np.flatnonzero(near & _best_of(scores, near, most))
+            if len(places):
+                first, second = np.divmod(places, scores.shape[1])
+                yield first + top, second + left, scores.ravel()[places].astype(np.float64)
 
 
 def _best_of(scores: NDArray[np.float32], near: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:

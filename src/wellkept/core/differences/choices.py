@@ -25,6 +25,7 @@ _MOST_CHARACTERS = 6
 """Length of a thing in scripts without spaces."""
 _BETWEEN = rf"[^\s,;.!?]+(?:\s+[^\s,;.!?]+){{0,{_MOST_BETWEEN - 1}}}?"
 _NEXT = re.compile(r"\s*\w+")
+_WORD = re.compile(r"\w+")
 _ENDS = re.compile(r"[^\w\s'’&-]|\s[-–—→]\s")
 
 
@@ -70,7 +71,10 @@ def _is_lesser(own: Features) -> bool:
 
 def _passed_over(own: Features) -> tuple[_Passed, ...]:
     """The things that a text passes over."""
-    before, behind = _phrases(spaced=own.language.grammar.spaced)
+    spaced = own.language.grammar.spaced
+    if spaced and _telling_words().isdisjoint(_WORD.findall(own.text.casefold())):
+        return ()
+    before, behind = _phrases(spaced=spaced)
     found = [_first_thing(own, hit.end()) for hit in (before.finditer(own.text) if before else ())]
     found += [_last_thing(own, hit.start()) for hit in (behind.finditer(own.text) if behind else ())]
     return tuple(one for one in found if one.keys)
@@ -128,6 +132,19 @@ def _phrases(*, spaced: bool) -> tuple[re.Pattern[str] | None, re.Pattern[str] |
     behind = [source(phrase.removeprefix("*")) for phrase in listed if phrase.startswith("*")]
     before = [source(phrase) for phrase in listed if not phrase.startswith("*")]
     return _any_of(before), _any_of(behind)
+
+
+@lru_cache(maxsize=1)
+def _telling_words() -> frozenset[str]:
+    """Words of which a text with spaces contains one if a phrase is in it: of each phrase the place of the longest."""
+    languages = [language for language in lexicon().languages.values() if language.grammar.spaced]
+    phrases = {phrase for language in languages for phrase in language.passing_over}
+    places = [[place.casefold().split("/") for place in phrase.split() if place not in "*,"] for phrase in phrases]
+    return frozenset(word for place in places for word in max(reversed(place), key=_shortest))
+
+
+def _shortest(words: list[str]) -> int:
+    return min(map(len, words))
 
 
 def _longest_first(phrase: str) -> tuple[int, str]:

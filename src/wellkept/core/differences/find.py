@@ -21,6 +21,7 @@ from wellkept.core.differences.alignment import SPAN, Frame, Pair, align, mirror
 from wellkept.core.differences.antonyms import antonym_veto, opposed
 from wellkept.core.differences.choices import exchanged_choice
 from wellkept.core.differences.conditions import changes_condition, condition_order_veto, condition_veto
+from wellkept.core.differences.content_words import CLOSE, may_exclude
 from wellkept.core.differences.crossed_pairs import crossed_pairs
 from wellkept.core.differences.details import detail
 from wellkept.core.differences.names import name_veto, several_names_replaced
@@ -45,7 +46,7 @@ from wellkept.core.reading.events import MOST_READ, courses
 from wellkept.core.reading.features import features
 from wellkept.core.reading.tokens import Clause
 from wellkept.core.reading.values import ValueKind
-from wellkept.core.text.forms import canonical, excerpt
+from wellkept.core.text.forms import excerpt, in_same_words
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Difference, DifferenceKind
@@ -56,8 +57,6 @@ _ORDER: tuple[DifferenceKind, ...] = (
     "value", "identifier", "condition", "subject", "detail", "event_time", "length", "meaning", "custom",
 )  # fmt: skip
 _RANK = {kind: rank for rank, kind in enumerate(_ORDER)}
-_CLOSE = 0.5
-"""Share of aligned words from which two clauses are about the same thing."""
 
 
 @remembered(16 * MIB)
@@ -80,7 +79,7 @@ def differences(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> tupl
         >>> differences("It starts at 5pm.", "It starts at 17:00")
         ()
     """
-    if old == new or canonical(old) == canonical(new):
+    if in_same_words(old, new):
         return ()
     pair = _aligned(old, new, opposites)
     found = _conflicts(pair)
@@ -97,7 +96,8 @@ def differences(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> tupl
 def excludes(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool:
     """Whether one of the differences of two texts is decisive, so that both cannot hold.
 
-    It looks for conflicts alone: vetoes and added words are most of the work of `differences` and never decisive.
+    It looks for conflicts alone: vetoes and added words are most of the work of `differences` and never decisive. Texts
+    with few words in common are not aligned.
 
     Args:
         old: The older text.
@@ -108,7 +108,7 @@ def excludes(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool:
         >>> excludes("threshold 0.85", "threshold 0.95"), excludes("It runs", "It runs at night")
         (True, False)
     """
-    if canonical(old) == canonical(new):
+    if not may_exclude(old, new, opposites) or in_same_words(old, new):
         return False
     return any(difference.decisive for difference in _conflicts(_aligned(old, new, opposites)))
 
@@ -173,7 +173,7 @@ def _conflicts(pair: Pair) -> list[Difference]:
         # "Not on Windows" and "not on Python 3.8" both hold, so a negated slot is not clear.
         clear = alone and not is_denied and not conditioned and _one_slot(item) and not denied_slot(item)
         clear = clear and not (item.a.additive or item.b.additive)
-        if item.ratio >= _CLOSE:
+        if item.ratio >= CLOSE:
             for slot in item.slots[:6]:
                 judged = replaced_thing(item, slot, pair.a.language, clear=clear)
                 if judged is not None:
@@ -227,7 +227,7 @@ def _changed_function_words(pair: Pair) -> tuple[str, str] | None:
 
 def _close_clauses(pair: Pair) -> Iterator[tuple[Clause, Clause]]:
     for item in pair.frames[:40]:
-        if item.ratio >= _CLOSE or item.moved:
+        if item.ratio >= CLOSE or item.moved:
             yield item.a, item.b
     if not pair.frames and len(pair.a.clauses) == len(pair.b.clauses) == 1:
         yield pair.a.clauses[0], pair.b.clauses[0]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from wellkept.core.differences.alignment import Frame, Pair, cue_span
 from wellkept.core.differences.antonyms import opposed
+from wellkept.core.differences.content_words import CLOSE, COVERED
 from wellkept.core.differences.function_words import meanings
 from wellkept.core.differences.statement_parts import weighty
 from wellkept.core.differences.tense_and_modality import is_past_clause
@@ -19,10 +20,6 @@ from wellkept.types import Difference
 
 _QUANTITIES = frozenset(("number", "ordinal"))
 """Kinds of values that are amounts."""
-_ENOUGH = 0.75
-"""Share of the shorter clause that both must have, where nothing is replaced."""
-_CLOSE = 0.5
-"""Share of aligned words from which clauses with different amounts are the same statement."""
 _INFLECTION = 2
 """Most characters of an ending in a script without spaces."""
 _LIMITS = ("quantity", "only", "bound")
@@ -54,8 +51,8 @@ def _covered(item: Frame) -> bool:
     """Whether both clauses say the same except for the negation, or except for an amount."""
     amounts = all(t.value and t.value.kind in _QUANTITIES for slot in item.slots for t in (*slot.a, *slot.b))
     if item.slots:
-        return amounts and item.ratio >= _CLOSE
-    return len(item.matched) >= max(1, _ENOUGH * min(len(item.a.keys), len(item.b.keys)))
+        return amounts and item.ratio >= CLOSE
+    return len(item.matched) >= max(1, COVERED * min(len(item.a.keys), len(item.b.keys)))
 
 
 def _denies_whole(item: Frame, language: Language) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from wellkept.core.differences.alignment import Frame, Slot, span
 from wellkept.core.differences.antonyms import antonymy
+from wellkept.core.differences.content_words import MAX_SLOT
 from wellkept.core.differences.statement_parts import (
     Link,
     anchored,
@@ -27,7 +28,6 @@ from wellkept.core.reading.tokens import Clause, Token
 from wellkept.core.reading.values import Value, same_value
 from wellkept.types import Difference, DifferenceKind
 
-MAX_SLOT = 4
 _EQUATED = 2
 """Most words on one side of "=" that exclude other words."""
 

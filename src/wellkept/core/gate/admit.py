@@ -32,7 +32,7 @@ from wellkept.core.judging.evidence import (
 )
 from wellkept.core.records.lifecycle import effective_time, is_ahead, is_expired
 from wellkept.core.records.summary_levels import is_summary, is_summary_of
-from wellkept.core.text.forms import canonical, slot_key, text_overlap
+from wellkept.core.text.forms import canonical, in_same_words, slot_key, text_overlap
 from wellkept.policy import BandOutcome, KindPolicy
 from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Outcome, Reason
 
@@ -132,7 +132,7 @@ def _sure_repeat(
     if not repeats or _is_overtaken(repeats[0], judged, evidence, moment) or _is_newer_elsewhere(repeats[0], replaced):
         return None
     others = [found for found in judged if found not in repeats]
-    if policy.repeats == "drop" or canonical(repeats[0].memory.content) == canonical(new.content):
+    if policy.repeats == "drop" or in_same_words(repeats[0].memory.content, new.content):
         return duplicate(new, repeats, others, evidence, moment)
     decision = restated(new, repeats[0], others, None, evidence, moment)
     first, *rest = decision.matches
@@ -209,7 +209,7 @@ def _moved_on(new: NewMemory, memory: Memory, moment: Moment) -> bool:
 def _slot_is_shared(new: NewMemory, evidence: Evidence, moment: Moment) -> bool:
     """Whether another value fills the same slot, so that the repeat must decide which value holds."""
     replaces = moment.own.on_same_subject != "none" and "subject" in moment.own.stages
-    others = (row for row in evidence.slot if canonical(row.content) != canonical(new.content))
+    others = (row for row in evidence.slot if not in_same_words(row.content, new.content))
     return replaces and any(not _is_ahead(new, row, moment) for row in others)
 
 
@@ -495,7 +495,7 @@ def _same_slot(new: NewMemory, evidence: Evidence, moment: Moment) -> list[Memor
     for memory in evidence.slot:
         if _is_ahead(new, memory, moment):
             continue  # a value that starts in the future replaces nothing yet
-        same_text = canonical(memory.content) == canonical(new.content)
+        same_text = in_same_words(memory.content, new.content)
         if not in_scope(new, memory, policy) or is_expired(memory, moment.now):
             continue
         if same_text and new.event_time and memory.event_time and new.event_time != memory.event_time:

@@ -14,7 +14,7 @@ from wellkept.core.judging.compare import contradicts
 from wellkept.core.judging.evidence import Evidence, Judged, Moment
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import segments
-from wellkept.core.text.forms import canonical
+from wellkept.core.text.forms import in_same_words
 from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Reason, Stage
 
 _RULE = "handed_out"
@@ -76,11 +76,11 @@ def _is_echo(new: NewMemory, row: Memory, moment: Moment) -> bool:
     if new.agent != row.agent or any(_is_news(new, row, name) for name in _BROUGHT):
         return False
     # A later update of the memory may contradict the part that was returned.
-    return canonical(row.content) == canonical(new.content) or not contradicts(new, row, moment.policy.opposites)
+    return in_same_words(row.content, new.content) or not contradicts(new, row, moment.policy.opposites)
 
 
 def _is_news(new: NewMemory, row: Memory, name: str) -> bool:
     told, known = getattr(new, name), getattr(row, name)
     if isinstance(told, str) and isinstance(known, str):
-        return bool(told.strip()) and canonical(told) != canonical(known)
+        return bool(told.strip()) and not in_same_words(told, known)
     return bool(told) and told != known

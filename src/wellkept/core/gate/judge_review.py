@@ -14,7 +14,7 @@ from wellkept.core.judging.compare import SOFT, compare
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, may_contradict
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.lifecycle import is_expired
-from wellkept.core.text.forms import canonical, excerpt
+from wellkept.core.text.forms import excerpt, in_same_words
 from wellkept.frozen import frozen
 from wellkept.types import (
     Candidate,
@@ -136,7 +136,7 @@ def _is_near(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: M
     similarity = evidence.similarity(candidate)
     if similarity is None or similarity < policy.conflict_at:
         return False
-    return canonical(memory.content) != canonical(new.content)
+    return not in_same_words(memory.content, new.content)
 
 
 def _is_open(match: Match, evidence: Evidence) -> bool:

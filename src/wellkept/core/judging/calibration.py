@@ -87,7 +87,13 @@ class Calibration:
 
     def similarities(self, cosines: Iterable[float | None]) -> list[float | None]:
         """The similarity of each cosine; None stays None."""
-        return [None if cosine is None else self.similarity(cosine) for cosine in cosines]
+        known: dict[float, float] = {}  # of many cosines most are equal once they are rounded
+        return [None if cosine is None else self._kept(rounded(cosine), known) for cosine in cosines]
+
+    def _kept(self, cosine: float, known: dict[float, float]) -> float:
+        if cosine not in known:
+            known[cosine] = self.similarity(cosine)
+        return known[cosine]
 
     def cosine(self, similarity: float) -> float:
         """The raw cosine of a similarity; not rounded, so that it maps back exactly."""

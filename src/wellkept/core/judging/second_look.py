@@ -7,7 +7,7 @@ decide about each memory again, against the older ones, and takes over two acts 
 from __future__ import annotations
 
 from wellkept.core.records.explain import reason_words
-from wellkept.core.text.forms import canonical
+from wellkept.core.text.forms import in_same_words
 from wellkept.frozen import frozen
 from wellkept.policy import KindPolicy
 from wellkept.types import Conflict, Decision, Memory
@@ -60,4 +60,4 @@ def second_look(memory: Memory, decision: Decision, policy: KindPolicy) -> Secon
 
 def _is_merged(memory: Memory, head: Memory) -> bool:
     """Whether the two are one text of one kind: a consolidation merges these."""
-    return memory.kind == head.kind and canonical(head.content) == canonical(memory.content)
+    return memory.kind == head.kind and in_same_words(head.content, memory.content)

@@ -11,7 +11,7 @@ from wellkept.core.judging.evidence import Evidence, Moment, may_concern
 from wellkept.core.reading.language_detection import is_english
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import original
-from wellkept.core.text.forms import canonical, term_set
+from wellkept.core.text.forms import in_same_words, term_set
 from wellkept.policy import Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Candidate, Memory, NewMemory, Statement
@@ -129,7 +129,7 @@ def _is_open(new: NewMemory, candidate: Candidate, evidence: Evidence, moment: M
 
 def is_left_open(new: Statement, memory: Memory, similarity: float, opposites: Opposites = NO_OPPOSITES) -> bool:
     """Whether the rules leave a near pair open: neither verbatim, nor decided by a difference, nor another subject."""
-    if similarity < asked_from(new.content) or canonical(new.content) == canonical(memory.content):
+    if similarity < asked_from(new.content) or in_same_words(new.content, memory.content):
         return False
     comparison = compare(new, memory, cosine=None, similarity=similarity, opposites=opposites)
     if comparison.relation == "distinct":

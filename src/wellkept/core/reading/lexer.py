@@ -24,6 +24,13 @@ _MARKUP = re.compile(r"`|\*{2,3}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)|~~")
 @lru_cache(maxsize=1)
 def token_pattern() -> re.Pattern[str]:
     """The expression that divides a text into typed tokens."""
+    special, plain = kinds_of_tokens()
+    # Most places are a space or a plain word, where nothing special begins.
+    return re.compile("|".join([rf"(?!\s|[A-Za-z]++[.,]?(?:\s|\Z))(?:{'|'.join(special)})", *plain]))
+
+
+def kinds_of_tokens() -> tuple[list[str], list[str]]:
+    """The patterns of special tokens, such as numbers and paths, and of the others, each the first that fits counts."""
     units = sorted((u for u in lexicon().units if u[0].isascii() and u[0].isalpha()), key=lambda u: (-len(u), u))
     scales = sorted((scale for scale in lexicon().scale if scale.isascii()), key=lambda scale: (-len(scale), scale))
     attached = "|".join(map(re.escape, [*units, *scales, "x", *_longest("ordinal_endings")]))
@@ -36,7 +43,7 @@ def token_pattern() -> re.Pattern[str]:
         r"[-+]?(?:\d{1,3}(?: \d{3})+(?![\d.,])|\d+(?:[.,'_]\d+)*|(?<!\d)\.\d+)"
         rf"(?:[eE][-+]?\d{{1,3}})?(?:(?:{attached})(?![{_LATIN}\d_])|(?![{_LATIN}\d_]))"
     )
-    alternatives = [
+    special = [
         rf"(?P<url>[a-z][a-z0-9+]{{1,9}}://[^\s,;<>{UNSPACED}]+)",
         r"(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4})",
         r"(?P<ip>(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?(?![\w.]\w))",
@@ -64,13 +71,15 @@ def token_pattern() -> re.Pattern[str]:
         rf"(?![{_LATIN}]))",
         rf"(?P<mixed>{_EDGE}(?:[A-Za-z]{{1,24}}-){{0,4}}[A-Za-z]{{1,24}}-?\d[A-Za-z0-9_]*(?:[-.:][A-Za-z0-9_]+){{0,4}}|"
         rf"{_EDGE}\d{{1,64}}[A-Za-z][A-Za-z0-9_]*|{_EDGE}[A-Za-z0-9]{{0,64}}_[A-Za-z0-9_]+)",
+    ]
+    plain = [
         rf"(?P<run>(?:(?!(?:{halves})\d)[{UNSPACED}])+)",
         rf"(?P<word>{_LETTERS}(?:'{_LETTERS})*)",
         r"(?P<end>(?:(?!!=)[.!?;\n。！？；…])+|\s[-–—]{1,2}\s|—)",
         r"(?P<digits>\d+)",  # digits are never dropped, whatever surrounds them
         r"(?P<sign>!=|==|<=|>=|[=<>:→&%]|[^\w\s.,'\"()\[\]-])",
     ]
-    return re.compile("|".join(alternatives))
+    return special, plain
 
 
 def _half_day(point: str, end: str) -> str:

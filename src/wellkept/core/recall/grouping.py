@@ -18,7 +18,7 @@ from unicodedata import normalize
 
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import age_of
-from wellkept.core.text.forms import canonical, canonical_hash, content_hash, slot_key, words
+from wellkept.core.text.forms import canonical, canonical_hash, content_hash, in_same_words, slot_key, words
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Conflict, Hit, Memory, Opinion
 from wellkept.types.packs import Group
@@ -256,7 +256,7 @@ def _is_open(newer: Memory, older: Memory, opposites: Opposites) -> bool:
 
     if not _may_be_one(newer, older) or max(len(newer.content), len(older.content)) > LONG_TEXT:
         return False
-    if canonical(newer.content) == canonical(older.content):
+    if in_same_words(newer.content, older.content):
         return False
     return not _is_barred(newer, older, _read(newer, older, opposites), opposites)
 

@@ -57,6 +57,8 @@ _MARKUP = pattern(
     r"[`\"\u00ab\u00bb\u201c-\u201f\u2039\u203a\u3008-\u3011()\[\]{}]"
     r"|(?<![^\W_])\*{1,3}(?=[^\s*`);,])(?!\.)|(?<=[^\s*])\*{2,3}(?![^\W_])"
 )
+_MAY_BE_MARKUP = pattern(r"[`\"\u00ab\u00bb\u201c-\u201f\u2039\u203a\u3008-\u3011()\[\]{}*]")
+_QUESTION_SIGNS = frozenset("!?\u061f")
 _PERCENT_GAP = pattern(r"(?<=\d)\s+(?=[%\u2030])")
 _NOT_WORD = pattern(r"[^\w\s]|_")
 _SIGNS = pattern(r"[^\w\s]|_+")
@@ -74,6 +76,7 @@ _DISSENT = frozenset(
     "\U0001f44e\U0001f621\U0001f620\U0001f92c\U0001f645\U0001f622\U0001f62d\U0001f61e\U0001f624\U0001f494\u274c\u26d4\U0001f6ab"
 )
 _MAX_PASSES = 6
+_PLAIN = pattern("[a-z0-9]+(?: [a-z0-9]+)*")
 
 
 # --------------------------------------------------------------------------------------------
@@ -122,10 +125,33 @@ def canonical(text: str) -> str:
     for _ in range(_MAX_PASSES):
         # Removing a character can change the class of its neighbour, so the rules run to a fixed point.
         following = _canonical_once(current)
-        if following == current:
-            return current
+        if following == current or _PLAIN.fullmatch(following):  # the rules leave plain words as they are
+            return following
         current = following
     return " ".join(_NOT_WORD.sub(_drop_any, current).split())
+
+
+def in_same_words(one: str, other: str) -> bool:
+    """Whether two texts have the same canonical form.
+
+    Example:
+        >>> in_same_words("Use  SQLite!", "use sqlite"), in_same_words("v1.5", "v15")
+        (True, False)
+    """
+    if one == other:
+        return True
+    # The canonical form keeps all letters and digits, and for ASCII these are quickly read.
+    if one.isascii() and other.isascii() and _signs_of(one) != _signs_of(other):
+        return False
+    return canonical(one) == canonical(other)
+
+
+_NO_LETTERS = {code: None for code in range(128) if not chr(code).isalnum()}
+
+
+def _signs_of(text: str) -> str:
+    """The letters and digits of an ASCII text."""
+    return text.translate(_NO_LETTERS).lower()
 
 
 def _canonical_once(text: str) -> str:
@@ -133,8 +159,12 @@ def _canonical_once(text: str) -> str:
     if not any(map(str.isalnum, collapsed)):
         # Only punctuation or emoji: such texts are equal only if identical.
         return collapsed
-    bare = " ".join(_MARKUP.sub(" ", _inches(_casefold(collapsed))).split())
-    return _PERCENT_GAP.sub("", " ".join(_drop_punctuation(_MARKS_AT_END.sub(_question_mark, bare)).split()))
+    bare = _inches(_casefold(collapsed))
+    if _MAY_BE_MARKUP.search(bare):  # faster than a replacement of nothing
+        bare = " ".join(_MARKUP.sub(" ", bare).split())
+    if not _QUESTION_SIGNS.isdisjoint(bare):
+        bare = _MARKS_AT_END.sub(_question_mark, bare)
+    return _PERCENT_GAP.sub("", " ".join(_drop_punctuation(bare).split()))
 
 
 def _question_mark(found: re.Match[str]) -> str:

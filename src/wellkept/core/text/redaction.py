@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from wellkept.core.lexicon import in_all_languages, lexicon
@@ -11,8 +12,11 @@ from wellkept.core.text.forms import excerpt
 LIMIT = 80
 _HARMLESS = ("[e-mail]", "[number]")
 """What is removed from a report and is no secret of a memory."""
+_AFTER_A_NAME = r"\1\2[secret]"
 _READ = 8
 """Factor of the limit that is scanned, so that text moved up by a redaction has been scanned too."""
+_LETTER_I = {0x130: "i", 0x131: "i"}
+"""Both are "i" to a pattern that ignores case, and not once they are case-folded."""
 _HIDDEN = re.compile(
     "[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -23,7 +27,7 @@ _HIDDEN = re.compile(
 def _secrets() -> tuple[tuple[re.Pattern[str], str], ...]:
     known = lexicon()
     unspaced = (language.secret_verbs for language in known.languages.values() if not language.grammar.spaced)
-    names = "|".join(sorted(in_all_languages("secret_names") | set(known.secret_names)))
+    names = "|".join(_secret_names())
     verbs = "|".join(map(re.escape, sorted(in_all_languages("secret_verbs") | known.secret_verbs)))
     direct = "".join(sorted(verb for listed in unspaced for verb in listed))
     return (
@@ -34,9 +38,9 @@ def _secrets() -> tuple[tuple[re.Pattern[str], str], ...]:
             re.compile(
                 rf"(?i)(?<![^\W_])({names})((?:\s+[^\s:=]+){{0,5}}?\s*(?:{verbs}|=|:|：|-)(?:\s+|(?<=\W)|(?=\W)))\s*\S+"
             ),
-            r"\1\2[secret]",
+            _AFTER_A_NAME,
         ),
-        (re.compile(rf"({names})\s*([=:：{direct}])\s*\S+", re.IGNORECASE), r"\1\2[secret]"),
+        (re.compile(rf"({names})\s*([=:：{direct}])\s*\S+", re.IGNORECASE), _AFTER_A_NAME),
         # A run of words and dashes is looked at once, from its beginning.
         (re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}\b"), "[key]"),
         (re.compile(r"\b\d(?:[ -]?\d){8,}\b"), "[number]"),
@@ -55,7 +59,7 @@ def redacted(text: str, limit: int = LIMIT) -> str:
     line = _HIDDEN.sub("", excerpt(text, limit * _READ))
     if line.endswith("…") and " " in line:
         line = line[: line.rindex(" ")] + " …"  # half a key would not be recognised
-    for pattern, word in _secrets():
+    for pattern, word in _found_in(line):
         line = pattern.sub(word, line)
     return excerpt(line, limit)
 
@@ -69,7 +73,27 @@ def without_secrets(text: str) -> str:
         >>> without_secrets("DB_PASSWORD=s3cret for ana@example.org")
         'DB_PASSWORD=[secret] for ana@example.org'
     """
-    for pattern, word in _secrets():
+    for pattern, word in _found_in(text):
         if word not in _HARMLESS:
             text = pattern.sub(word, text)
     return text
+
+
+def _found_in(text: str) -> Iterator[tuple[re.Pattern[str], str]]:
+    """The patterns that may match a text; those that begin with a name only where such a name is in it."""
+    is_named = _names().search(_folded(text)) is not None
+    return (each for each in _secrets() if is_named or each[1] != _AFTER_A_NAME)
+
+
+@lru_cache(maxsize=1)
+def _names() -> re.Pattern[str]:
+    return re.compile("|".join(sorted(map(_folded, _secret_names()))))
+
+
+def _folded(text: str) -> str:
+    """Without case, as widely as a pattern that ignores case."""
+    return text.translate(_LETTER_I).casefold()
+
+
+def _secret_names() -> list[str]:
+    return sorted(in_all_languages("secret_names") | set(lexicon().secret_names))

@@ -170,8 +170,10 @@ def _nears(ctx: Context, rows: Sequence[Memory], vectors: Mapping[str, Vector], 
             all_from=calibration.cosine(min(config.merge_at, 1.0)),
             nearest=config.nearest,
         )
-        for a, b, raw in zip(first.tolist(), second.tolist(), cosines.tolist(), strict=True):
-            near = Near(with_vector[a], with_vector[b], raw, calibration.similarity(raw))
+        raws = cosines.tolist()
+        similarities = calibration.similarities(raws)
+        for a, b, raw, similarity in zip(first.tolist(), second.tolist(), raws, similarities, strict=True):
+            near = Near(with_vector[a], with_vector[b], raw, similarity)
             if comparable(near, ctx.policy):
                 found[near.key] = near
     for old, new in (*of_one_subject(rows), *of_one_frame(rows)):

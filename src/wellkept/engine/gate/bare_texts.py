@@ -15,7 +15,7 @@ from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.judging.what_to_ask import parted
 from wellkept.core.records.merge import original
 from wellkept.core.records.vectors import cosine
-from wellkept.core.text.forms import canonical
+from wellkept.core.text.forms import in_same_words
 from wellkept.engine.models.embedding import Embeddings, text_of
 from wellkept.policy import Policy
 from wellkept.policy.antonyms import Opposites
@@ -90,4 +90,4 @@ def _matters(new: NewMemory, hit: Candidate, evidence: Evidence, opposites: Oppo
 
 
 def _are_unlike(new: Statement, old: Statement) -> bool:
-    return new.title != old.title and canonical(new.title) != canonical(old.title)
+    return new.title != old.title and not in_same_words(new.title, old.title)
