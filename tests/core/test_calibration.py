@@ -88,6 +88,11 @@ def test_the_similarity_shown_is_made_from_the_cosine_shown(table):
         assert table.similarity(cosine) == table.similarity(round(cosine, 4))
 
 
+def test_many_cosines_have_the_similarities_that_each_has_alone():
+    cosines = [0.91, 0.2, 0.91, -0.0, 0.0, 0.91000001, 1.7, 0.2]
+    assert MINILM.similarities([*cosines, None]) == [*map(MINILM.similarity, cosines), None]
+
+
 @pytest.mark.parametrize(
     "knots",
     [
