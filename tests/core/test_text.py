@@ -19,7 +19,6 @@ from wellkept.core.text.forms import (
     embed_text,
     excerpt,
     fold,
-    in_same_words,
     is_junk,
     is_line,
     label,
@@ -27,6 +26,7 @@ from wellkept.core.text.forms import (
     slot_key,
     text_overlap,
 )
+from wellkept.core.text.same_words import in_same_words
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidText
 
 SAME_WORDS = [

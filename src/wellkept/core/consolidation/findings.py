@@ -29,7 +29,8 @@ from wellkept.core.judging.evidence import (
 from wellkept.core.judging.other_fields import agreeing, beside
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.records.merge import segments
-from wellkept.core.text.forms import canonical, in_same_words, slot_key
+from wellkept.core.text.forms import canonical, slot_key
+from wellkept.core.text.same_words import in_same_words
 from wellkept.frozen import frozen
 from wellkept.policy import KindPolicy, Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
@@ -188,7 +189,7 @@ def comparable(near: Near, policy: Policy) -> bool:
     return in_scope(near.b, near.a, _without_tags(kind))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _without_tags(kind: KindPolicy) -> KindPolicy:
     return replace(kind, scope=tuple(key for key in kind.scope if key != "tags"))
 

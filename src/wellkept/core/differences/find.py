@@ -46,7 +46,8 @@ from wellkept.core.reading.events import MOST_READ, courses
 from wellkept.core.reading.features import features
 from wellkept.core.reading.tokens import Clause
 from wellkept.core.reading.values import ValueKind
-from wellkept.core.text.forms import excerpt, in_same_words
+from wellkept.core.text.forms import excerpt
+from wellkept.core.text.same_words import in_same_words
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Difference, DifferenceKind

@@ -32,7 +32,8 @@ from wellkept.core.judging.evidence import (
 )
 from wellkept.core.records.lifecycle import effective_time, is_ahead, is_expired
 from wellkept.core.records.summary_levels import is_summary, is_summary_of
-from wellkept.core.text.forms import canonical, in_same_words, slot_key, text_overlap
+from wellkept.core.text.forms import canonical, slot_key, text_overlap
+from wellkept.core.text.same_words import in_same_words
 from wellkept.policy import BandOutcome, KindPolicy
 from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Outcome, Reason
 

@@ -14,7 +14,7 @@ from wellkept.core.judging.compare import contradicts
 from wellkept.core.judging.evidence import Evidence, Judged, Moment
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import segments
-from wellkept.core.text.forms import in_same_words
+from wellkept.core.text.same_words import in_same_words
 from wellkept.types import Candidate, Comparison, Decision, Memory, NewMemory, Reason, Stage
 
 _RULE = "handed_out"

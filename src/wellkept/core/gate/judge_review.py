@@ -14,7 +14,8 @@ from wellkept.core.judging.compare import SOFT, compare
 from wellkept.core.judging.evidence import Evidence, Judged, Moment, in_scope, may_contradict
 from wellkept.core.records import conflicts as flags
 from wellkept.core.records.lifecycle import is_expired
-from wellkept.core.text.forms import excerpt, in_same_words
+from wellkept.core.text.forms import excerpt
+from wellkept.core.text.same_words import in_same_words
 from wellkept.frozen import frozen
 from wellkept.types import (
     Candidate,

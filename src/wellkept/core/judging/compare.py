@@ -26,7 +26,8 @@ from wellkept.core.reading.features import features
 from wellkept.core.reading.tokens import Features
 from wellkept.core.records.merge import segments
 from wellkept.core.records.summary_levels import is_summary_of
-from wellkept.core.text.forms import canonical, excerpt, in_same_words, slot_key
+from wellkept.core.text.forms import canonical, excerpt, slot_key
+from wellkept.core.text.same_words import in_same_words
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Difference, DifferenceKind, Memory, Opinion, Relation, Statement

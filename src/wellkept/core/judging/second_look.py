@@ -7,7 +7,7 @@ decide about each memory again, against the older ones, and takes over two acts 
 from __future__ import annotations
 
 from wellkept.core.records.explain import reason_words
-from wellkept.core.text.forms import in_same_words
+from wellkept.core.text.same_words import in_same_words
 from wellkept.frozen import frozen
 from wellkept.policy import KindPolicy
 from wellkept.types import Conflict, Decision, Memory

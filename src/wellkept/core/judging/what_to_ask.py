@@ -11,7 +11,8 @@ from wellkept.core.judging.evidence import Evidence, Moment, may_concern
 from wellkept.core.reading.language_detection import is_english
 from wellkept.core.records.lifecycle import is_expired
 from wellkept.core.records.merge import original
-from wellkept.core.text.forms import in_same_words, term_set
+from wellkept.core.text.forms import term_set
+from wellkept.core.text.same_words import in_same_words
 from wellkept.policy import Policy
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Candidate, Memory, NewMemory, Statement

@@ -18,7 +18,8 @@ from unicodedata import normalize
 
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.core.records.lifecycle import age_of
-from wellkept.core.text.forms import canonical, canonical_hash, content_hash, in_same_words, slot_key, words
+from wellkept.core.text.forms import canonical, canonical_hash, content_hash, slot_key, words
+from wellkept.core.text.same_words import in_same_words
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 from wellkept.types import Comparison, Conflict, Hit, Memory, Opinion
 from wellkept.types.packs import Group

@@ -15,7 +15,7 @@ from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.judging.what_to_ask import parted
 from wellkept.core.records.merge import original
 from wellkept.core.records.vectors import cosine
-from wellkept.core.text.forms import in_same_words
+from wellkept.core.text.same_words import in_same_words
 from wellkept.engine.models.embedding import Embeddings, text_of
 from wellkept.policy import Policy
 from wellkept.policy.antonyms import Opposites
