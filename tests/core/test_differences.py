@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from wellkept.core.differences.content_words import may_exclude
 from wellkept.core.differences.find import chosen_otherwise, counted_otherwise, differences, excludes
 from wellkept.core.reading.language_detection import language_is_known
 from wellkept.policy import Policy
@@ -255,6 +256,26 @@ def test_one_change_in_one_statement_is_a_conflict(old: str, new: str, kind: str
     assert decisive[0].sure is sure
 
 
+@pytest.mark.parametrize(("old", "new", "kind", "sure"), DECISIVE)
+@pytest.mark.parametrize(
+    ("before", "behind"), [("", ""), ("Tea is in the cellar. ", ""), ("", " Nobody minds."), ("No. ", " It is 5 pm.")]
+)
+def test_content_words_rule_no_conflict_out(
+    before: str, behind: str, old: str, new: str, kind: str, *, sure: bool
+) -> None:
+    one, other = f"{before}{old}{behind}", f"{before}{new}{behind}"
+    decisive = any(item.decisive for item in differences(one, other))
+    assert excludes(one, other) is decisive
+    assert may_exclude(one, other) is may_exclude(other, one)
+    assert may_exclude(one, other) or not decisive
+
+
+def test_content_words_rule_out_most_of_what_says_something_else() -> None:
+    texts = [old for old, *_ in DECISIVE]
+    pairs = [(one, other) for place, one in enumerate(texts) for other in texts[:place]]
+    assert sum(may_exclude(*pair) for pair in pairs) < 0.1 * len(pairs)
+
+
 @pytest.mark.parametrize(("old", "new", "kind"), VETOES)
 def test_what_does_not_agree_forbids_same_and_proves_no_conflict(old: str, new: str, kind: str) -> None:
     found = differences(old, new)
@@ -470,6 +491,11 @@ def test_the_evidence_of_an_agent_quotes_the_text_in_its_language(old: str, new:
 )
 def test_no_choice_is_read_where_none_is_told_or_both_are_alike(one: str, other: str) -> None:
     assert not chosen_otherwise(one, other) and not chosen_otherwise(other, one)
+
+
+@pytest.mark.parametrize("words", ["instead of", "INSTEAD OF", "\u0130NSTEAD OF", "\u0131n\u017ftead\n of"])
+def test_a_choice_is_read_in_any_case_of_letters(words: str) -> None:
+    assert chosen_otherwise(f"We chose tea {words} coffee", "Coffee rather than tea is our choice")
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wellkept.core.lexicon import in_all_languages, lexicon
 from wellkept.core.text.forms import (
     EMBED_LIMIT,
     MAX_TERMS,
@@ -26,6 +28,7 @@ from wellkept.core.text.forms import (
     slot_key,
     text_overlap,
 )
+from wellkept.core.text.letter_case import without_case
 from wellkept.core.text.same_words import in_same_words
 from wellkept.errors import ContentTooLarge, EmptyContent, InvalidText
 
@@ -174,6 +177,15 @@ def test_canonical_drops_no_letter_digit_or_symbol(text: str) -> None:
     for char in unicodedata.normalize("NFKC", fold(text).casefold()):
         if unicodedata.category(char)[0] in "LNS" and char not in "`\u2212":
             assert char.casefold() in kept
+
+
+def test_what_a_pattern_that_ignores_case_takes_for_equal_is_equal_without_case() -> None:
+    """Texts are spared patterns of words that they do not contain."""
+    every = "".join(map(chr, range(0x110000)))
+    words = "".join(in_all_languages("passing_over") | in_all_languages("secret_names") | set(lexicon().secret_names))
+    for letter in sorted(filter(str.isalpha, set(words))):
+        alike = re.findall(re.escape(letter), every, re.IGNORECASE)
+        assert {without_case(one) for one in alike} == {without_case(letter)}
 
 
 def test_hashes_are_64_hex_digits_and_tell_texts_apart() -> None:

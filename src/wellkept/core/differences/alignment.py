@@ -15,6 +15,12 @@ from wellkept.frozen import frozen
 
 PAIR_AT = 0.5
 """Least share of common words of the shorter clause from which two clauses may be about the same thing."""
+CLOSE = 0.5
+"""Least share of matched words of two clauses in which one thing replaces another."""
+COVERED = 0.75
+"""Least share of the shorter clause that a clause must repeat to deny it."""
+MAX_SLOT = 4
+"""Most words in one place that are taken for one thing."""
 _MAX_POSTINGS = 24
 """Most clauses in which a word occurs that counts as common; more frequent words distinguish nothing."""
 

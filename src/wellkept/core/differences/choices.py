@@ -13,6 +13,7 @@ from wellkept.core.differences.alignment import Pair, span
 from wellkept.core.lexicon import in_all_languages, lexicon
 from wellkept.core.reading.events import MOST_READ
 from wellkept.core.reading.tokens import Features, Token
+from wellkept.core.text.letter_case import without_case
 from wellkept.frozen import frozen
 from wellkept.types import Difference
 
@@ -72,7 +73,7 @@ def _is_lesser(own: Features) -> bool:
 def _passed_over(own: Features) -> tuple[_Passed, ...]:
     """The things that a text passes over."""
     spaced = own.language.grammar.spaced
-    if spaced and _telling_words().isdisjoint(_WORD.findall(own.text.casefold())):
+    if spaced and _telling_words().isdisjoint(map(without_case, _WORD.findall(own.text))):
         return ()
     before, behind = _phrases(spaced=spaced)
     found = [_first_thing(own, hit.end()) for hit in (before.finditer(own.text) if before else ())]
@@ -136,10 +137,14 @@ def _phrases(*, spaced: bool) -> tuple[re.Pattern[str] | None, re.Pattern[str] |
 
 @lru_cache(maxsize=1)
 def _telling_words() -> frozenset[str]:
-    """Words of which a text with spaces contains one if a phrase is in it: of each phrase the place of the longest."""
+    """Words of which a text with spaces contains one if a phrase is in it: of each phrase the longest, and the last
+    of equally long ones, which is rarer ("and not").
+    """
     languages = [language for language in lexicon().languages.values() if language.grammar.spaced]
     phrases = {phrase for language in languages for phrase in language.passing_over}
-    places = [[place.casefold().split("/") for place in phrase.split() if place not in "*,"] for phrase in phrases]
+    places = [
+        [without_case(place).split("/") for place in phrase.split() if place not in {"*", ","}] for phrase in phrases
+    ]
     return frozenset(word for place in places for word in max(reversed(place), key=_shortest))
 
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from sys import intern
+from array import array
+from zlib import crc32
 
+from wellkept.core.differences.alignment import CLOSE, COVERED, MAX_SLOT
 from wellkept.core.reading.features import features
 from wellkept.core.reading.tokens import Clause
 from wellkept.core.text.text_cache import MIB, remembered
 from wellkept.frozen import frozen
 from wellkept.policy.antonyms import NO_OPPOSITES, Opposites
 
-CLOSE = 0.5
-"""Least share of matched words of two clauses in which one thing replaces another."""
-COVERED = 0.75
-"""Least share of the shorter clause that a clause must repeat to deny it."""
-MAX_SLOT = 4
-"""Most words in one place that are taken for one thing."""
 _MOST_PAIRS = 64
 """Most pairs of clauses that are looked at; texts with more are compared in full."""
-_WORD, _CLAUSE = 8, 250
-"""Bytes of a word, of which all texts share one copy, and of a clause without its words."""
+_CLAUSE = 160
+"""Bytes of a clause without its words."""
 
 
 @frozen
@@ -27,20 +23,20 @@ class ContentWords:
     """The content words of a clause.
 
     Attributes:
-        keys: Their keys, in order.
+        keys: A hash of 32 bits for each key, in order. Equal hashes of different keys only rule out less.
         values: The number of them that are values, of which two may be equal with different keys.
-        joined: Most by which names and values of several words shorten the clause where each fills one place.
+        joined: Upper bound on how much shorter the clause is where a name or a value of several words counts as one.
         negations: The number of negations.
     """
 
-    keys: tuple[str, ...]
+    keys: bytes
     values: int
     joined: int
     negations: int
 
 
 def _size(found: tuple[ContentWords, ...]) -> int:
-    return sum(_CLAUSE + _WORD * len(one.keys) for one in found)
+    return sum(_CLAUSE + len(one.keys) for one in found)
 
 
 @remembered(64 * MIB, _size)
@@ -52,8 +48,8 @@ def content_words(text: str, opposites: Opposites = NO_OPPOSITES) -> tuple[Conte
         opposites: Antonyms of the policy, in addition to those of the language.
 
     Example:
-        >>> content_words("Tea is not stored in Graz.")
-        (ContentWords(keys=('tea', 'stor', 'graz'), values=0, joined=0, negations=1),)
+        >>> [(len(clause.keys) // 4, clause.negations) for clause in content_words("Tea is not stored in Graz.")]
+        [(3, 1)]
     """
     return tuple(_words_of(clause) for clause in features(text, opposites).clauses if clause.keys)
 
@@ -62,11 +58,15 @@ def _words_of(clause: Clause) -> ContentWords:
     content = [clause.tokens[place] for place in clause.content]
     values = sum(1 for token in content if token.value)
     named = sum(1 for token in content if token.proper or token.value)
-    return ContentWords(tuple(map(intern, clause.keys)), values, max(0, named - 1), len(clause.negations))
+    hashes = array("I", (crc32(key.encode("utf-8", "surrogatepass")) for key in clause.keys))
+    return ContentWords(hashes.tobytes(), values, max(0, named - 1), len(clause.negations))
 
 
 def may_exclude(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool:
     """Whether the content words of two texts allow that one excludes the other; False is certain.
+
+    This follows from when a difference is decisive: whoever changes that (`find`, `replacements`, `negation`,
+    `roles_and_order`) looks here too.
 
     Args:
         old: The older text.
@@ -85,28 +85,28 @@ def may_exclude(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool
 
 def _may_differ(a: ContentWords, b: ContentWords) -> bool:
     """Whether two clauses may make a decisive difference: one thing replaced, a denial, or exchanged words."""
-    ours, theirs = set(a.keys), set(b.keys)
-    common = len(ours & theirs)
+    ours, theirs = (memoryview(one.keys).cast("I").tolist() for one in (a, b))
+    once_a, once_b = set(ours), set(theirs)
+    common = len(once_a & once_b)
     if not common:
         return False
-    matched = common + min(len(a.keys) - len(ours), len(b.keys) - len(theirs))
-    if 2 * matched >= CLOSE * (len(a.keys) + len(b.keys) - a.joined - b.joined) and _may_replace(a, b):
+    matched = common + min(len(ours) - len(once_a), len(theirs) - len(once_b))
+    if 2 * matched >= CLOSE * (len(ours) + len(theirs) - a.joined - b.joined) and (
+        a.values or b.values or _may_replace(ours, theirs)
+    ):
         return True
-    if {a.negations, b.negations} == {0, 1} and matched >= COVERED * min(len(a.keys), len(b.keys)):
+    if {a.negations, b.negations} == {0, 1} and matched >= COVERED * min(len(ours), len(theirs)):
         return True
-    return ours == theirs and sorted(a.keys) == sorted(b.keys)
+    return once_a == once_b and sorted(ours) == sorted(theirs)
 
 
-def _may_replace(a: ContentWords, b: ContentWords) -> bool:
+def _may_replace(ours: list[int], theirs: list[int]) -> bool:
     """Whether the words may differ in one place alone, before and after which they are the same."""
-    if a.values or b.values:
-        return True
-    before = _equal_at_start(a.keys, b.keys)
-    ours, theirs = a.keys[before:], b.keys[before:]
-    after = _equal_at_start(ours[::-1], theirs[::-1])
-    return after < min(len(ours), len(theirs)) and max(len(ours), len(theirs)) - after <= MAX_SLOT
+    before = _equal_at_start(ours, theirs)
+    ours, theirs = ours[before:], theirs[before:]
+    return max(len(ours), len(theirs)) - _equal_at_start(ours[::-1], theirs[::-1]) <= MAX_SLOT
 
 
-def _equal_at_start(a: tuple[str, ...], b: tuple[str, ...]) -> int:
-    shorter = min(len(a), len(b))
-    return next((place for place in range(shorter) if a[place] != b[place]), shorter)
+def _equal_at_start(ours: list[int], theirs: list[int]) -> int:
+    shorter = min(len(ours), len(theirs))
+    return next((place for place in range(shorter) if ours[place] != theirs[place]), shorter)

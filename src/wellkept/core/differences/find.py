@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from wellkept.core.differences.alignment import SPAN, Frame, Pair, align, mirrored, span
+from wellkept.core.differences.alignment import CLOSE, SPAN, Frame, Pair, align, mirrored, span
 from wellkept.core.differences.antonyms import antonym_veto, opposed
 from wellkept.core.differences.choices import exchanged_choice
 from wellkept.core.differences.conditions import changes_condition, condition_order_veto, condition_veto
-from wellkept.core.differences.content_words import CLOSE, may_exclude
+from wellkept.core.differences.content_words import may_exclude
 from wellkept.core.differences.crossed_pairs import crossed_pairs
 from wellkept.core.differences.details import detail
 from wellkept.core.differences.names import name_veto, several_names_replaced
@@ -98,7 +98,7 @@ def excludes(old: str, new: str, opposites: Opposites = NO_OPPOSITES) -> bool:
     """Whether one of the differences of two texts is decisive, so that both cannot hold.
 
     It looks for conflicts alone: vetoes and added words are most of the work of `differences` and never decisive. Texts
-    with few words in common are not aligned.
+    whose content words rule a decisive difference out are not aligned.
 
     Args:
         old: The older text.

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellkept.core.differences.alignment import Frame, Pair, cue_span
+from wellkept.core.differences.alignment import CLOSE, COVERED, Frame, Pair, cue_span
 from wellkept.core.differences.antonyms import opposed
-from wellkept.core.differences.content_words import CLOSE, COVERED
 from wellkept.core.differences.function_words import meanings
 from wellkept.core.differences.statement_parts import weighty
 from wellkept.core.differences.tense_and_modality import is_past_clause

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellkept.core.differences.alignment import Frame, Slot, span
+from wellkept.core.differences.alignment import MAX_SLOT, Frame, Slot, span
 from wellkept.core.differences.antonyms import antonymy
-from wellkept.core.differences.content_words import MAX_SLOT
 from wellkept.core.differences.statement_parts import (
     Link,
     anchored,

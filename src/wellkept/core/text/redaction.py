@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from wellkept.core.lexicon import in_all_languages, lexicon
 from wellkept.core.text.forms import excerpt
+from wellkept.core.text.letter_case import without_case
 
 LIMIT = 80
 _HARMLESS = ("[e-mail]", "[number]")
@@ -15,8 +16,6 @@ _HARMLESS = ("[e-mail]", "[number]")
 _AFTER_A_NAME = r"\1\2[secret]"
 _READ = 8
 """Factor of the limit that is scanned, so that text moved up by a redaction has been scanned too."""
-_LETTER_I = {0x130: "i", 0x131: "i"}
-"""Both are "i" to a pattern that ignores case, and not once they are case-folded."""
 _HIDDEN = re.compile(
     "[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -81,18 +80,14 @@ def without_secrets(text: str) -> str:
 
 def _found_in(text: str) -> Iterator[tuple[re.Pattern[str], str]]:
     """The patterns that may match a text; those that begin with a name only where such a name is in it."""
-    is_named = _names().search(_folded(text)) is not None
+    # Looked up before the first replacement, which changes the text.
+    is_named = _names().search(without_case(text)) is not None
     return (each for each in _secrets() if is_named or each[1] != _AFTER_A_NAME)
 
 
 @lru_cache(maxsize=1)
 def _names() -> re.Pattern[str]:
-    return re.compile("|".join(sorted(map(_folded, _secret_names()))))
-
-
-def _folded(text: str) -> str:
-    """Without case, as widely as a pattern that ignores case."""
-    return text.translate(_LETTER_I).casefold()
+    return re.compile("|".join(sorted(map(without_case, _secret_names()))))
 
 
 def _secret_names() -> list[str]:
