@@ -25,7 +25,7 @@ from statistics import median
 
 import wellkept
 from benchmarks.corpus import texts
-from benchmarks.crowd import Crowd
+from benchmarks.crowd import EMBEDDED, Crowd
 from benchmarks.report import Figure, as_json, as_table, machine, most, plain
 from wellkept.engine.verbs.store import MemoryStore
 from wellkept.models.hashing import HashingEmbedder
@@ -123,12 +123,12 @@ def _cpu(work: Callable[[], object]) -> float:
 
 def sizes_of(
     sizes: Sequence[int], folder: Path, *, files: Sequence[Path] = (), probes: int = 40, model: bool = True,
-    consolidate: bool = False,
+    consolidate: bool = False, embedded: int = EMBEDDED,
 ) -> list[Figure]:  # fmt: skip
     """Write, recall and memory at each size, over the first one."""
     given = given_texts(max(sizes) + probes + _WARM, files)
     asked, rows = given[-probes - _WARM :], given[: max(sizes)]
-    crowd = Crowd(rows, MiniLmEmbedder(), Policy())
+    crowd = Crowd(rows, MiniLmEmbedder(), Policy(), embedded=embedded)
     figures: list[Figure] = []
     first: dict[str, float] = {}
     for size in sizes:
@@ -185,6 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--lines", type=Path, nargs="*", default=[], help="files of sentences, one a line")
     parser.add_argument("--probes", type=int, default=40, help="writes and recalls at each size")
     parser.add_argument("--model", action="store_true", help="with the relation model")
+    parser.add_argument("--embedded", type=int, default=EMBEDDED, help="texts with vectors of their own, others mixed")
     parser.add_argument("--consolidate", action="store_true", help="also plan a consolidation of each size")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(arguments)
@@ -198,6 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             probes=given.probes,
             model=given.model,
             consolidate=given.consolidate,
+            embedded=given.embedded,
         )
         if given.namespaces:
             figures += namespaces_of([int(part) for part in given.namespaces.split(",")], Path(name))
