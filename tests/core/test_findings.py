@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,18 +21,19 @@ from wellkept.core.consolidation.findings import (
     Court,
     Finding,
     Near,
+    Nears,
     Patience,
     Verdict,
     comparable,
     exact_groups,
     families,
-    in_turn,
     is_open,
     is_plainly_apart,
     judged,
     looked_at,
     nearest_only,
     of_one_subject,
+    order_of,
     says_something,
 )
 from wellkept.core.judging.evidence import says_the_same
@@ -370,14 +372,49 @@ def test_of_the_models_contradictions_only_the_nearest_of_each_newer_memory_stay
 def test_likeliest_repeats_are_looked_at_first() -> None:
     """Vectors hardly see numbers; the same numbers come before nearness, nearness before age."""
     new = row("n", "Port 8001.", 99)
-    nears = [
+    given = [
         near(row("a", "Port 8000.", 1), new, 0.99),
         near(row("b", "The port is 8001.", 2), new, 0.95),
         near(row("c", "Port 8002.", 3), new, 0.99),
         near(row("d", "8001 it is.", 4), new, 0.96),
     ]
-    assert [one.a.id for one in in_turn(reversed(nears))] == ["d", "b", "c", "a"]
-    assert in_turn(nears) == in_turn(nears[::-1])
+    told = [_of(pairs, [*(one.a for one in given), new]) for pairs in (given, given[::-1])]
+    assert [one.a.id for page in told[0].in_turn(3) for one in page] == ["d", "b", "c", "a"]
+    assert list(told[0].in_turn(9)) == list(told[1].in_turn(9))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 2), st.sampled_from(["", " 1", " 2"])), max_size=9),
+    st.randoms(use_true_random=False),
+)
+def test_pairs_come_as_if_each_was_kept_and_sorted(texts: list[tuple[str, int, str]], chance: random.Random) -> None:
+    rows = [row(f"{chance.random()}{at}", name + end, when) for at, (name, when, end) in enumerate(texts)]
+    rows.sort(key=order_of)
+    every = [near(old, new, chance.choice([None, 0.0, 0.5, -0.25])) for old, new in combinations(rows, 2)]
+    chance.shuffle(every)
+    kept = every[: len(every) * 2 // 3]
+    found = _of(kept, rows)
+    assert len(found) == len(kept)
+    assert [found.has(pair.a, pair.b) for pair in every] == [pair in kept for pair in every]
+    in_turn = sorted(
+        kept, key=lambda pair: (*order_of(pair.b), pair.a.content[1:] != pair.b.content[1:], _nearness(pair))
+    )
+    assert [pair for page in found.in_turn(4) for pair in page] == in_turn
+    nearest = {
+        pair.b.id: pair.key for pair in sorted(kept, key=lambda pair: (-(pair.similarity or 0.0), pair.a.id))[::-1]
+    }
+    assert found.nearest() == set(nearest.values())
+
+
+def _nearness(pair: Near) -> tuple[float, float, str]:
+    return -(pair.similarity or 0.0), -pair.a.created_at.timestamp(), pair.a.id
+
+
+def _of(pairs: Sequence[Near], rows: Sequence[Memory]) -> Nears:
+    found = Nears(rows)
+    for pair in pairs:
+        found.add(pair)
+    return found
 
 
 def test_after_enough_contradictions_or_strangers_no_further_neighbour_is_looked_at() -> None:

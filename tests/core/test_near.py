@@ -67,6 +67,26 @@ def test_the_shape_of_blocks_decides_nothing(monkeypatch: pytest.MonkeyPatch, he
     assert found(rows, **limits) == whole
 
 
+@pytest.mark.parametrize(
+    ("directions", "floor", "passing"),
+    [pytest.param(4, 0.8, 50, id="few directions"), pytest.param(48, 0.4, 10_000, id="given up without directions")],
+)
+@pytest.mark.parametrize(("height", "width"), [(1024, 8192), (64, 100)])
+def test_half_of_the_components_decide_nothing(
+    monkeypatch: pytest.MonkeyPatch, directions: int, floor: float, passing: int, height: int, width: int
+) -> None:
+    """I4, I9: what they rule out is below the bound."""
+    random = np.random.default_rng(5)
+    sizes = np.where(np.arange(48) < directions, 1.0, 0.1)
+    rows = (random.standard_normal((700, 48)) * sizes).astype(np.float32)
+    limits = {"floor": floor, "all_from": 0.95, "nearest": 3}
+    whole = found(rows, **limits)
+    assert len(whole) > 500
+    for name, value in (("_SIEVED_FROM", 2), ("_PASSING", passing), ("_ROWS", height), ("_COLUMNS", width)):
+        monkeypatch.setattr(near, name, value)
+    assert found(rows, **limits) == whole
+
+
 def test_near_copies_cost_their_number_and_not_its_square() -> None:
     """Of equally near rows the next in age are kept."""
     rows = np.repeat(rows_of(1, 1), 3000, axis=0)

@@ -8,12 +8,15 @@ alone never suffices.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
+from math import isnan, nan
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wellkept.core.differences.find import excludes
 from wellkept.core.judging.compare import LONG_TEXT, compare, is_sure
@@ -97,16 +100,23 @@ def order_of(memory: Memory) -> tuple[object, str]:
     return memory.created_at, memory.id
 
 
-def exact_groups(rows: Sequence[Memory], policy: Policy) -> list[tuple[Memory, ...]]:
+def exact_groups(
+    rows: Sequence[Memory], policy: Policy, spoken: Callable[[str], str] = canonical
+) -> list[tuple[Memory, ...]]:
     """Groups of memories with equal canonical text, each oldest first.
 
     Only for kinds whose policy detects verbatim repeats. The same words with another kind, agent, subject or event are
     another memory.
+
+    Args:
+        rows: The memories.
+        policy: Of the namespace.
+        spoken: Gives the canonical text; one that remembers it saves time where `of_one_frame` asks for it too.
     """
     buckets: dict[tuple[str, str, str], list[Memory]] = {}
     for row in rows:
         if merges(policy.for_kind(row.kind)):
-            buckets.setdefault((row.kind, row.agent, canonical(row.content)), []).append(row)
+            buckets.setdefault((row.kind, row.agent, spoken(row.content)), []).append(row)
     found = []
     for members in buckets.values():
         if len(members) > 1:
@@ -145,11 +155,15 @@ def of_one_subject(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
     return found
 
 
-def of_one_frame(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
+def of_one_frame(rows: Sequence[Memory], spoken: Callable[[str], str] = canonical) -> list[tuple[Memory, Memory]]:
     """Pairs whose texts differ in one word, each memory with its nearest in time.
 
     Vectors of short texts differ much for one word, so they are not used here. Positions that hold a number are
     excluded: numbers often distinguish items of one sort ("Machine 1", "Machine 2").
+
+    Args:
+        rows: The memories.
+        spoken: As for `exact_groups`.
 
     Example:
         "Use ruff for linting" and "Use flake8 for linting." are a pair.
@@ -158,10 +172,10 @@ def of_one_frame(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
     frames: list[int] = []
     owners: list[int] = []
     for place, row in enumerate(ordered):
-        spoken = canonical(row.content).split() if len(row.content) <= LONG_TEXT else []
-        if 1 < len(spoken) <= MOST_IN_FRAME:
-            changing = [at for at, word in enumerate(spoken) if any(sign.isalpha() for sign in word)]
-            frames += [hash((at, *spoken[:at], *spoken[at + 1 :])) for at in changing]
+        words = spoken(row.content).split() if len(row.content) <= LONG_TEXT else []
+        if 1 < len(words) <= MOST_IN_FRAME:
+            changing = [at for at, word in enumerate(words) if any(sign.isalpha() for sign in word)]
+            frames += [hash((at, *words[:at], *words[at + 1 :])) for at in changing]
             owners += [place] * len(changing)
     order = np.argsort(np.asarray(frames, dtype=np.int64), kind="stable")
     key, owner = np.asarray(frames, dtype=np.int64)[order], np.asarray(owners, dtype=np.int64)[order]
@@ -229,24 +243,77 @@ def is_open(near: Near, told: Comparison, *, ask_at: float) -> bool:
     return told.relation != "distinct" and all(item.kind == "negation" for item in told.differences if item.decisive)
 
 
-def in_turn(nears: Iterable[Near]) -> list[Near]:
-    """Pairs in comparison order: by the newer memory, likeliest duplicates first.
+class Nears:
+    """The pairs of a plan, in comparison order: by the newer memory, likeliest duplicates first.
 
-    Vectors hardly reflect numbers, so neighbours with the same numbers come first.
+    A large store has hundreds of thousands, so they are kept as positions and made when they are looked at.
+
+    Args:
+        rows: The memories, in order of `order_of`.
     """
-    pairs = list(nears)
-    rows = {row.id: row for near in pairs for row in (near.a, near.b)}
-    numbers = {name: _numbers(row.content) for name, row in rows.items()}
-    return sorted(
-        pairs,
-        key=lambda near: (
-            order_of(near.b),
-            numbers[near.a.id] != numbers[near.b.id],
-            -(near.similarity or 0.0),
-            -near.a.created_at.timestamp(),
-            near.a.id,
-        ),
-    )
+
+    def __init__(self, rows: Sequence[Memory]) -> None:
+        self._rows = rows
+        self._places = {row.id: place for place, row in enumerate(rows)}
+        self._known: set[int] = set()
+        self._older, self._newer = array("q"), array("q")
+        self._cosines, self._similarities = array("d"), array("d")
+
+    def __len__(self) -> int:
+        return len(self._older)
+
+    def has(self, old: Memory, new: Memory) -> bool:
+        """Whether a pair has been added."""
+        return self._key(old, new) in self._known
+
+    def add(self, near: Near) -> None:
+        """Add a pair of two of the memories, which is new."""
+        self._known.add(self._key(near.a, near.b))
+        self._older.append(self._places[near.a.id])
+        self._newer.append(self._places[near.b.id])
+        self._cosines.append(nan if near.cosine is None else near.cosine)
+        self._similarities.append(nan if near.similarity is None else near.similarity)
+
+    def in_turn(self, most: int) -> Iterator[list[Near]]:
+        """The pairs in order, at most so many at a time.
+
+        Vectors hardly reflect numbers, so neighbours with the same numbers come first.
+        """
+        older, newer, similar = self._columns()
+        numbers: dict[frozenset[str], int] = {}
+        told = np.zeros(len(self._rows), dtype=np.int64)
+        for place in np.union1d(older, newer).tolist():
+            told[place] = numbers.setdefault(_numbers(self._rows[place].content), len(numbers))
+        created = np.array([row.created_at.timestamp() for row in self._rows])
+        order = np.lexsort((self._by_id()[older], -created[older], -similar, told[older] != told[newer], newer))
+        for start in range(0, len(order), most):
+            yield [self._near(at) for at in order[start : start + most].tolist()]
+
+    def nearest(self) -> frozenset[tuple[str, str]]:
+        """The ids of the nearest pair of each newer memory; of equally near ones the first by id."""
+        older, newer, similar = self._columns()
+        order = np.lexsort((self._by_id()[older], -similar, newer))
+        first = order[np.diff(newer[order], prepend=-1) != 0]
+        pairs = zip(older[first].tolist(), newer[first].tolist(), strict=True)
+        return frozenset((self._rows[old].id, self._rows[new].id) for old, new in pairs)
+
+    def _near(self, at: int) -> Near:
+        old, new = self._rows[self._older[at]], self._rows[self._newer[at]]
+        cosine, similarity = self._cosines[at], self._similarities[at]
+        return Near(old, new, None if isnan(cosine) else cosine, None if isnan(similarity) else similarity)
+
+    def _columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Both positions of each pair and its similarity, 0 for none."""
+        return np.array(self._older), np.array(self._newer), np.nan_to_num(self._similarities)
+
+    def _by_id(self) -> NDArray[np.int64]:
+        """The rank of each memory by id."""
+        ranks = np.empty(len(self._rows), dtype=np.int64)
+        ranks[sorted(range(len(self._rows)), key=lambda place: self._rows[place].id)] = np.arange(len(self._rows))
+        return ranks
+
+    def _key(self, old: Memory, new: Memory) -> int:
+        return self._places[old.id] * len(self._rows) + self._places[new.id]
 
 
 def _numbers(text: str) -> frozenset[str]:

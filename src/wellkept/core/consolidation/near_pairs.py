@@ -1,7 +1,7 @@
 """Finds pairs of near vectors by blocked matrix products with bounded memory.
 
 Single-precision products only select candidates. Returned cosines are recomputed in double precision, so row order and
-block shape do not matter.
+block shape do not matter. Of many rows, half of the components rule out most pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ _ROWS, _COLUMNS = 1024, 8192
 _MARGIN = 1e-3
 _SPARE = 8
 _MANY = 3_000_000
-_EXACT_AT_ONCE = 16_384
+_AT_ONCE = 16_384
+_SIEVED_FROM = 16_384
+"""Rows from which half of the components are looked at first; of fewer all are."""
+_SAMPLE = 4096
+_PASSING = 50
+"""A sieve that one pair in so many passes is given up."""
 
 
 def near_pairs(rows: NDArray[np.float32], *, floor: float, all_from: float, nearest: int) -> Pairs:
@@ -73,20 +78,80 @@ def units_of(part: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _tiles(unit: NDArray[np.float32], floor: float, most: int) -> Iterator[Pairs]:
     """Pairs above the floor in the upper triangle, tile by tile."""
-    count = len(unit)
-    for top in range(0, count, _ROWS):
-        rows = unit[top : top + _ROWS]
-        for left in range(top, count, _COLUMNS):
-            scores = rows @ unit[left : left + _COLUMNS].T
-            near = scores >= np.float32(floor)
-            if left < top + len(rows):
-                near &= np.arange(left, left + scores.shape[1]) > np.arange(top, top + len(rows))[:, None]
-            places = np.flatnonzero(near)  # several times as fast as `nonzero` of a table
-            if len(places) > most * sum(scores.shape):
-                places = np.flatnonzero(near & _best_of(scores, near, most))
+    sieve = _Sieve(unit) if len(unit) >= _SIEVED_FROM else None
+    for top in range(0, len(unit), _ROWS):
+        for left in range(top, len(unit), _COLUMNS):
+            rows, columns = unit[top : top + _ROWS], unit[left : left + _COLUMNS]
+            places = None if sieve is None else sieve.places(top, left, floor)
+            if places is None:
+                sieve = None
+                places, scores = _above(rows, columns, floor, most, left - top)
+            else:
+                first, second = np.divmod(places, len(columns))
+                scores = _dots(rows, columns, first, second)
+                places, scores = places[scores >= floor], scores[scores >= floor]
             if len(places):
-                first, second = np.divmod(places, scores.shape[1])
-                yield first + top, second + left, scores.ravel()[places].astype(np.float64)
+                first, second = np.divmod(places, len(columns))
+                yield first + top, second + left, scores.astype(np.float64)
+
+
+def _above(
+    rows: NDArray[np.float32], columns: NDArray[np.float32], floor: float, most: int, ahead: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The places in a tile above the floor, and their scores.
+
+    Args:
+        most: Number of places per row and column above which only the nearest of each are taken.
+        ahead: By how much the first column is ahead of the first row.
+    """
+    scores = rows @ columns.T
+    near = _beyond_diagonal(scores >= np.float32(floor), ahead)
+    places = np.flatnonzero(near)  # several times as fast as `nonzero` of a table
+    if len(places) > most * sum(scores.shape):
+        places = np.flatnonzero(near & _best_of(scores, near, most))
+    return places, scores.ravel()[places]
+
+
+def _dots(
+    rows: NDArray[np.float32], columns: NDArray[np.float32], first: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    scores = np.empty(len(first), dtype=np.float32)
+    for start in range(0, len(first), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        np.einsum("ij,ij->i", rows[first[part]], columns[second[part]], out=scores[part])
+    return scores
+
+
+def _beyond_diagonal(near: NDArray[np.bool_], ahead: int) -> NDArray[np.bool_]:
+    """Only the pairs whose column is newer than their row."""
+    height, width = near.shape
+    if ahead < height:
+        near &= np.arange(ahead, ahead + width) > np.arange(height)[:, None]
+    return near
+
+
+class _Sieve:
+    """Upper bounds of cosines from half of the components.
+
+    The rows are turned so that these hold most of their length (by the eigenvectors of a sample). For rows x and y with
+    first parts x1 and y1 and rests x2 and y2, x·y <= x1·y1 + |x2| |y2| (Cauchy and Schwarz). The length of the rest
+    stands beside the first part, so that one product gives the bound.
+    """
+
+    def __init__(self, unit: NDArray[np.float32]) -> None:
+        sample = unit[:: max(1, len(unit) // _SAMPLE)].astype(np.float64)
+        _, turn = np.linalg.eigh(sample.T @ sample)
+        half = -(-unit.shape[1] // 2)
+        self._part: NDArray[np.float32] = np.empty((len(unit), half + 1), dtype=np.float32)
+        np.matmul(unit, turn[:, ::-1][:, :half].astype(np.float32), out=self._part[:, :half])
+        held = np.einsum("ij,ij->i", self._part[:, :half], self._part[:, :half], dtype=np.float64)
+        self._part[:, half] = np.sqrt(np.maximum(1.0 - held, 0.0) + 1e-6)  # more than single precision loses
+
+    def places(self, top: int, left: int, floor: float) -> NDArray[np.int64] | None:
+        """The places in a tile that may be above the floor; None if the sieve is not worth its while."""
+        bounds = self._part[top : top + _ROWS] @ self._part[left : left + _COLUMNS].T
+        places = np.flatnonzero(_beyond_diagonal(bounds >= np.float32(floor), left - top))
+        return places if len(places) * _PASSING <= _ROWS * _COLUMNS else None
 
 
 def _best_of(scores: NDArray[np.float32], near: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
@@ -139,10 +204,10 @@ def _exact(part: NDArray[np.float32], pairs: Pairs) -> Pairs:
     """The same pairs with cosines in double precision."""
     first, second, _ = pairs
     values = np.zeros(len(first))
-    for start in range(0, len(first), _EXACT_AT_ONCE):
-        a = part[first[start : start + _EXACT_AT_ONCE]].astype(np.float64)
-        b = part[second[start : start + _EXACT_AT_ONCE]].astype(np.float64)
+    for start in range(0, len(first), _AT_ONCE):
+        a = part[first[start : start + _AT_ONCE]].astype(np.float64)
+        b = part[second[start : start + _AT_ONCE]].astype(np.float64)
         dots = np.einsum("ij,ij->i", a, b)
         lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
-        values[start : start + _EXACT_AT_ONCE] = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+        values[start : start + _AT_ONCE] = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
     return first, second, np.clip(values, -1.0, 1.0)

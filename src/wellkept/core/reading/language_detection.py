@@ -38,13 +38,14 @@ def language_of(text: str) -> Language:
 @remembered(4 * MIB)
 def _code_of(head: str) -> str:
     known = lexicon()
-    unspaced = 0 if head.isascii() else len(_RUN.findall(head))
-    if unspaced * 4 >= sum(map(str.isalpha, head)) and unspaced:
-        return unspaced_language(head).code
     found = _PLAIN_WORD.findall(head.lower())
     codes, owners = _owners("markers")
-    if len(_CYRILLIC.findall(head)) * 2 >= sum(map(str.isalpha, head)) and found:
-        codes = tuple(language.code for language in known.of_script("cyrillic"))
+    if not head.isascii():
+        letters, unspaced = sum(map(str.isalpha, head)), len(_RUN.findall(head))
+        if unspaced * 4 >= letters and unspaced:
+            return unspaced_language(head).code
+        if len(_CYRILLIC.findall(head)) * 2 >= letters and found:
+            codes = tuple(language.code for language in known.of_script("cyrillic"))
     counts = dict.fromkeys(codes, 0)
     for word in found:
         for code in owners.get(word, ()):

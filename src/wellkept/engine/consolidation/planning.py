@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -16,11 +17,11 @@ from wellkept.core.consolidation.findings import (
     Court,
     Finding,
     Near,
+    Nears,
     Patience,
     comparable,
     exact_groups,
     families,
-    in_turn,
     is_open,
     is_plainly_apart,
     is_readable,
@@ -91,8 +92,10 @@ def plan(
         vectors = tx.vectors({row.embedding for row in rows if row.embedding})
         again = SecondLooks.of(ctx, tx, config, rows)
     holding = [row for row in rows if not is_expired(row, now)]  # expired memories are left out, as at the gate
-    groups = exact_groups(holding, ctx.policy)
-    nears = _nears(ctx, _without_repeats(holding, groups), vectors, config)
+    spoken = cache(canonical)  # a large store does not fit into its own cache
+    groups = exact_groups(holding, ctx.policy, spoken)
+    nears = _nears(ctx, _without_repeats(holding, groups), vectors, config, spoken)
+    del spoken
     bench = _Bench(ctx, config, tell)
     if again is None:
         del vectors
@@ -155,10 +158,16 @@ def _oldest_only(rows: Sequence[Memory], groups: Iterable[tuple[Memory, ...]]) -
 # Pairs
 
 
-def _nears(ctx: Context, rows: Sequence[Memory], vectors: Mapping[str, Vector], config: Consolidation) -> list[Near]:
+def _nears(
+    ctx: Context,
+    rows: Sequence[Memory],
+    vectors: Mapping[str, Vector],
+    config: Consolidation,
+    spoken: Callable[[str], str],
+) -> Nears:
     """Pairs worth a comparison: similar by vector, or about the same attribute of the same subject."""
     calibration = ctx.scale.calibration
-    found: dict[tuple[str, str], Near] = {}
+    found = Nears(rows)
     for family in families(rows, ctx.policy):
         with_vector = [row for row in family if row.embedding in vectors]
         if len(with_vector) < 2:
@@ -175,13 +184,13 @@ def _nears(ctx: Context, rows: Sequence[Memory], vectors: Mapping[str, Vector], 
         for a, b, raw, similarity in zip(first.tolist(), second.tolist(), raws, similarities, strict=True):
             near = Near(with_vector[a], with_vector[b], raw, similarity)
             if comparable(near, ctx.policy):
-                found[near.key] = near
-    for old, new in (*of_one_subject(rows), *of_one_frame(rows)):
-        if (old.id, new.id) not in found:
+                found.add(near)
+    for old, new in (*of_one_subject(rows), *of_one_frame(rows, spoken)):
+        if not found.has(old, new):
             near = _near(ctx, old, new, vectors)
             if comparable(near, ctx.policy):
-                found[near.key] = near
-    return in_turn(found.values())
+                found.add(near)
+    return found
 
 
 def _near(ctx: Context, old: Memory, new: Memory, vectors: Mapping[str, Vector]) -> Near:
@@ -190,15 +199,6 @@ def _near(ctx: Context, old: Memory, new: Memory, vectors: Mapping[str, Vector])
         return Near(old, new, None, None)
     raw = cosine(ours, theirs)
     return Near(old, new, raw, ctx.scale.calibration.similarity(raw))
-
-
-def _nearest_of(nears: Iterable[Near]) -> frozenset[tuple[str, str]]:
-    """The nearest pair of each newer memory; of equally near ones the first by id."""
-    best: dict[str, tuple[float, str]] = {}
-    for near in nears:
-        rank = (-(near.similarity or 0.0), near.a.id)
-        best[near.b.id] = min(best.get(near.b.id, rank), rank)
-    return frozenset((older, newer) for newer, (_, older) in best.items())
 
 
 class _Bench:
@@ -228,16 +228,24 @@ class _Bench:
             missing += ("lexical",)
         return missing + tuple(self._ctx.scale.degraded)
 
-    def judged(self, nears: Sequence[Near], *, all_of_them: bool = False) -> list[Finding]:
-        """The findings that matter for a plan; with `all_of_them` the findings of all pairs."""
-        found: list[Finding] = []
-        patience = None if all_of_them else Patience()
-        self._nearest = None if all_of_them else _nearest_of(nears)
-        for start in range(0, len(nears), _AT_ONCE):
-            part = self._looked_at(nears[start : start + _AT_ONCE], patience)
-            found += (one for one in self._page(part) if all_of_them or says_something(one))
-            self._tell("compare", min(start + _AT_ONCE, len(nears)), len(nears))
-        return found
+    def judged(self, nears: Nears) -> list[Finding]:
+        """The findings that matter for a plan."""
+        self._nearest = nears.nearest()
+        patience = Patience()
+        return [one for one in self._told(nears.in_turn(_AT_ONCE), len(nears), patience) if says_something(one)]
+
+    def judged_all(self, nears: Sequence[Near]) -> list[Finding]:
+        """The findings of all pairs."""
+        self._nearest = None
+        pages = (nears[start : start + _AT_ONCE] for start in range(0, len(nears), _AT_ONCE))
+        return list(self._told(pages, len(nears), None))
+
+    def _told(self, pages: Iterable[Sequence[Near]], whole: int, patience: Patience | None) -> Iterator[Finding]:
+        done = 0
+        for page in pages:
+            yield from self._page(self._looked_at(page, patience))
+            done += len(page)
+            self._tell("compare", done, whole)
 
     def _looked_at(self, nears: Sequence[Near], patience: Patience | None) -> list[tuple[Near, Comparison, bool]]:
         """The rules' comparison of each pair, and whether the rules leave it open for the relation model.
@@ -344,9 +352,7 @@ def _agreed_before(ctx: Context, bench: _Bench, findings: Sequence[Finding]) -> 
         pairs = [sorted(pair, key=order_of) for pair in product(ours, theirs)]
         crossed[one.near.key] = [_near(ctx, old, new, vectors) for old, new in pairs if old.id != new.id]
     wanted = {near.key: near for nears in crossed.values() for near in nears}
-    apart = {
-        found.near.key for found in bench.judged(list(wanted.values()), all_of_them=True) if not bench.may_merge(found)
-    }
+    apart = {found.near.key for found in bench.judged_all(list(wanted.values())) if not bench.may_merge(found)}
     refused = {key for key, nears in crossed.items() if any(near.key in apart for near in nears)}
     return [replace(one, verdict="apart") if one.near.key in refused else one for one in findings]
 
