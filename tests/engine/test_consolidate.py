@@ -355,7 +355,7 @@ def test_the_time_of_a_plan_grows_with_a_crowd_and_not_with_its_square(name: str
         store.close()
         return spent
 
-    assert too_slow(seconds, 100, 400, 8) == ""
+    assert too_slow(seconds, 60, 240, 8) == ""
 
 
 def test_a_rule_for_one_kind_of_cluster_leaves_the_others_alone(here: World) -> None:

@@ -33,7 +33,7 @@ FILES = {
 }
 LARGEST_PRODUCTS = 2 * 255 * 63
 """Of two bytes with two weights: what a kernel without VNNI adds up in 16 bits."""
-SEEN_CLOSELY = 5
+SEEN_CLOSELY = 11
 """Of so many products one is computed with saturation too, which is slow."""
 
 

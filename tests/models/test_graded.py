@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from wellkept.errors import InvalidField, ModelResponseInvalid, ModelUnavailable
 from wellkept.models.hashing import HashingEmbedder
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.port import Embedded, Embedder
-from wellkept.models.similarity.graded import GradedSet, measure, read, shipped
+from wellkept.models.similarity.graded import GradedSet, Measured, measure, read, shipped
 
+EMBEDDERS = (MiniLmEmbedder(), HashingEmbedder())
 WEEKENDS = "Never trade during low-volume weekends"
 AVOID = "Avoid trading on weekends when volume is low"
 REFINED = "Never trade during low-volume weekends UNLESS funding is extremely negative"
@@ -32,9 +34,9 @@ ASKED = embed_text(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def minilm() -> MiniLmEmbedder:
-    return MiniLmEmbedder()
+    return EMBEDDERS[0]
 
 
 def similarity(embedder: Embedder, a: str, b: str) -> float:
@@ -98,9 +100,14 @@ def test_no_pair_stands_twice_and_none_is_compared_with_itself():
     assert all(pair.a != pair.b for pair in shipped().pairs)
 
 
+@cache
+def measured(embedder: Embedder) -> Measured:
+    return measure(embedder.id, embedder.embed, shipped())
+
+
 @pytest.mark.parametrize(
     ("embedder", "table", "least", "apart"),
-    [(MiniLmEmbedder(), MINILM, 0.8, 0.008), (HashingEmbedder(), HASHING, 0.0, 0.004)],
+    [(EMBEDDERS[0], MINILM, 0.8, 0.008), (EMBEDDERS[1], HASHING, 0.0, 0.004)],
     ids=["minilm", "hashing"],
 )
 def test_the_built_in_tables_are_the_fit_on_the_shipped_pairs(embedder, table, least, apart):
@@ -108,7 +115,7 @@ def test_the_built_in_tables_are_the_fit_on_the_shipped_pairs(embedder, table, l
 
     MiniLM's was fitted while it read other languages too. What lies below any act stays, for `min_score` rests on it.
     """
-    found = measure(embedder.id, embedder.embed, shipped())
+    found = measured(embedder)
     assert table.name.endswith(shipped().hash)
     assert 20 <= len(table.knots) <= 40
     for at in THRESHOLDS:
@@ -171,12 +178,11 @@ def test_each_text_is_sent_once_and_progress_is_told():
     assert told[-1] == (count, count) and len(told) == -(-count // 64)
 
 
-def test_pairs_that_are_only_spelled_or_whose_language_is_not_told_apart_do_not_count(minilm):
+def test_pairs_that_are_only_spelled_or_whose_language_is_not_told_apart_do_not_count():
     """B-34: the default embedder reads all of them; across languages what says the same is not near enough."""
-    found = measure(minilm.id, minilm.embed, shipped())
+    found = measured(EMBEDDERS[0])
     assert set(found.left_out) == {"xx"}
-    hashing = measure("hashing", HashingEmbedder().embed, shipped())
-    assert "xx" in hashing.left_out
+    assert "xx" in measured(EMBEDDERS[1]).left_out
     assert found.pairs + sum(found.left_out.values()) == len(shipped().pairs)
     assert measure("odd/1", Odd("spells Latin").embed, shipped()).left_out["en"] > 300
 

@@ -77,7 +77,7 @@ def test_every_character_up_to_the_emoji_is_read_alike() -> None:
     assert_alike(blocks((0, 0x3400), (0x4E00, 0x4F00), (0x9F00, 0xAC80), (0xD700, 0xE100), (0xF8F0, 0x20000)))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_every_assigned_character_is_read_alike_and_a_sample_of_the_others() -> None:
     assert_alike(blocks((0, 0x32400), (0xE0000, 0xE0200), (0xFFF00, 0x100100), (0x10FF00, 0x110000)))
     assert_alike(blocks(*((start, start + 10) for start in range(0x32400, 0x110000, 1_000))))

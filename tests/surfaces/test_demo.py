@@ -60,12 +60,19 @@ class Told:
         return "hashing" if self.whole["embedder"].startswith("hash") else "minilm"
 
 
-def shown(
-    *, width: int = 80, embedder: str = "minilm", db: Path | None = None, terminal: bool = False, verbose: bool = False
-) -> str:
+def shown(*, db: Path | None = None, verbose: bool = False) -> str:
+    """What a user sees."""
+    out = io.StringIO()
+    assert run(Console(file=out, width=80), db=str(db) if db else None, pause=0, verbose=verbose) == 0
+    return out.getvalue()
+
+
+def laid_out(*, width: int = 80, db: Path | None = None, terminal: bool = False) -> str:
+    """The same by rules and spelling alone, which takes less time: how it looks does not depend on who judges."""
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=terminal, color_system="truecolor" if terminal else None)
-    assert run(console, db=str(db) if db else None, pause=0, embedder=embedder, verbose=verbose) == 0
+    where = str(db) if db else None
+    assert run(console, db=where, pause=0, embedder="hashing", relation_model="none") == 0
     return out.getvalue()
 
 
@@ -83,12 +90,6 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
 @pytest.fixture(params=EMBEDDERS)
 def month(request: pytest.FixtureRequest, months: dict[str, Told]) -> Told:
     return months[request.param]
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How it looks does not depend on who judges."""
-    monkeypatch.setenv("WELLKEPT_RELATION_MODEL", "none")
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +165,7 @@ def test_without_an_embedder_nothing_is_stopped_for_its_similarity_and_the_demo_
     months: dict[str, Told],
 ) -> None:
     """I7: the fallback is marked and never skips on similarity; the relation model reads the texts themselves."""
-    text = shown(embedder="hashing")
+    text = laid_out()
     assert re.search(r"\d\d writes: compared by spelling only", text)
     rules = {
         reason["rule"]
@@ -225,8 +226,8 @@ def test_no_text_of_the_sample_acts_on_the_reader(page: str) -> None:
     assert "<script>" in page
 
 
-def test_on_a_terminal_nothing_but_colours_is_sent(quick: None) -> None:
-    text = shown(terminal=True)
+def test_on_a_terminal_nothing_but_colours_is_sent() -> None:
+    text = laid_out(terminal=True)
     assert COLOUR.search(text)
     assert "\x1b" not in COLOUR.sub("", text)
 
@@ -236,14 +237,14 @@ def test_json_is_ascii_so_that_it_can_be_shown_anywhere(month: Told) -> None:
 
 
 @pytest.mark.parametrize("width", (60, 80, 120))
-def test_lines_fit_the_console(width: int, page: str, quick: None) -> None:
-    text = page if width == 80 else shown(width=width, embedder="hashing")
+def test_lines_fit_the_console(width: int, page: str) -> None:
+    text = page if width == 80 else laid_out(width=width)
     assert [line for line in text.splitlines() if cell_len(line) > width] == []
 
 
-def test_an_old_encoding_gets_escapes_and_no_crash(quick: None) -> None:
-    raw = io.BytesIO()
-    run(Console(file=io.TextIOWrapper(raw, encoding="ascii"), width=80), pause=0, embedder="hashing")
+def test_an_old_encoding_gets_escapes_and_no_crash() -> None:
+    console = Console(file=io.TextIOWrapper(io.BytesIO(), encoding="ascii"), width=80)
+    run(console, pause=0, embedder="hashing", relation_model="none")
 
 
 @pytest.mark.parametrize("render", (shown, None), ids=("page", "json"))
@@ -267,13 +268,13 @@ def test_an_existing_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     there = tmp_path / "notes.txt"
     there.write_text("mine", encoding="utf-8")
     with pytest.raises(StorePathError, match="notes.txt"):
-        shown(db=there, embedder="hashing")
+        shown(db=there)
     assert there.read_text(encoding="utf-8") == "mine"
 
 
-def test_a_named_store_stays_and_the_next_steps_name_it(tmp_path: Path, quick: None) -> None:
+def test_a_named_store_stays_and_the_next_steps_name_it(tmp_path: Path) -> None:
     db = tmp_path / "kept.db"
-    text = shown(db=db, embedder="hashing")
+    text = laid_out(db=db)
     assert db.exists()
     assert f"--db {db}" in text
 

@@ -25,6 +25,7 @@ def run(
     pause: float = 0.03,
     as_json: bool = False,
     embedder: str | None = None,
+    relation_model: str | None = None,
     verbose: bool = False,
 ) -> int:
     """Write a month of notes through the gate, then print a summary, the conflicts, a query and an undo.
@@ -35,7 +36,7 @@ def run(
             removed at the end.
         pause: Seconds between two writes on a terminal; a pipe has no pauses.
         as_json: Print one JSON object instead.
-        embedder: As in `wellkept.open`.
+        embedder / relation_model: As in `wellkept.open`.
         verbose: Print every write with its reason as it is decided, before the summary.
 
     Returns:
@@ -50,7 +51,9 @@ def run(
         clock = story.SampleClock(lines[0].at)
         if not as_json:
             view.opening(console, lines)
-        store = stack.enter_context(wellkept.open(str(path), embedder=embedder, actor="demo", clock=clock))
+        store = stack.enter_context(
+            wellkept.open(str(path), embedder=embedder, relation_model=relation_model, actor="demo", clock=clock)
+        )
         steps: list[story.Step] = []
         for line in lines:
             clock.now = line.at
