@@ -68,23 +68,42 @@ def test_the_shape_of_blocks_decides_nothing(monkeypatch: pytest.MonkeyPatch, he
 
 
 @pytest.mark.parametrize(
-    ("directions", "floor", "passing"),
-    [pytest.param(4, 0.8, 50, id="few directions"), pytest.param(48, 0.4, 10_000, id="given up without directions")],
+    ("directions", "floor", "passing", "used"),
+    [
+        pytest.param(4, 0.8, 1, "in every tile", id="few directions"),
+        pytest.param(4, 0.8, 35, "in some tiles", id="few directions, and some crowded tiles"),
+        pytest.param(48, 0.999, 1, "in every tile", id="copies"),
+        pytest.param(48, 0.4, 10_000, "in no tile", id="no directions"),
+    ],
 )
-@pytest.mark.parametrize(("height", "width"), [(1024, 8192), (64, 100)])
+@pytest.mark.parametrize(("height", "width"), [(64, 100), (50, 64)])
 def test_half_of_the_components_decide_nothing(
-    monkeypatch: pytest.MonkeyPatch, directions: int, floor: float, passing: int, height: int, width: int
+    monkeypatch: pytest.MonkeyPatch, directions: int, floor: float, passing: int, used: str, height: int, width: int
 ) -> None:
-    """I4, I9: what they rule out is below the bound."""
+    """I4, I9: what they rule out is below the bound, whether they rule out much or little."""
     random = np.random.default_rng(5)
     sizes = np.where(np.arange(48) < directions, 1.0, 0.1)
     rows = (random.standard_normal((700, 48)) * sizes).astype(np.float32)
+    rows[350:] = rows[:350] + 0.01 * random.standard_normal((350, 48)) * sizes
     limits = {"floor": floor, "all_from": 0.95, "nearest": 3}
     whole = found(rows, **limits)
-    assert len(whole) > 500
-    for name, value in (("_SIEVED_FROM", 2), ("_PASSING", passing), ("_ROWS", height), ("_COLUMNS", width)):
+    assert len(whole) >= 350
+    tiles: list[bool] = []
+
+    class Watched(near._Sieve):
+        def places(self, top: int, left: int, floor: float) -> NDArray[np.int64] | None:
+            told = super().places(top, left, floor)
+            tiles.append(told is not None)
+            return told
+
+    patched = {"_SIEVED_FROM": 2, "_PASSING": passing, "_ROWS": height, "_COLUMNS": width, "_AT_ONCE": 100}
+    for name, value in {**patched, "_Sieve": Watched}.items():
         monkeypatch.setattr(near, name, value)
     assert found(rows, **limits) == whole
+    every = sum(-(-(700 - top) // width) for top in range(0, 700, height))
+    assert used == ("in every tile" if all(tiles) else "in some tiles" if any(tiles) else "in no tile")
+    looked_at = {"in every tile": every, "in no tile": near._PATIENCE}.get(used, len(tiles))
+    assert len(tiles) == looked_at <= every
 
 
 def test_near_copies_cost_their_number_and_not_its_square() -> None:

@@ -30,8 +30,11 @@ TEXTS = (
 
 
 def answers(step: int) -> dict[str, Any]:
-    """Vectors, cosines and opinions on the texts above and on every step-th golden pair; 0: on half of the texts."""
-    texts = TEXTS if step else TEXTS[::2]
+    """Vectors, cosines and opinions on the texts above, and opinions on every step-th golden pair.
+
+    With 0 on half of the texts alone.
+    """
+    texts = TEXTS if step else (*TEXTS[:2], *TEXTS[5:7])
     vectors = [answer.vector for answer in MiniLmEmbedder().embed(texts)]
     assert all(vector is not None for vector in vectors)
     model, pairs = PackagedRelationModel(), list(zip(texts, texts[1:], strict=False))
@@ -41,7 +44,7 @@ def answers(step: int) -> dict[str, Any]:
         "vectors": [hashlib.sha256(vector.tobytes()).hexdigest() for vector in vectors],
         "cosines": [rounded(cosine(one, other)) for one, other in zip(vectors, vectors[1:], strict=False)],
         "opinions": [told and astuple(told) for told in model.read(pairs)],
-        "lists": [told and astuple(told) for told in model.read_lists([(TEXTS[0], [TEXTS[1], *texts[1:]])])[0]],
+        "lists": [told and astuple(told) for told in model.read_lists([(texts[0], texts[1:])])[0]],
     }
 
 

@@ -164,7 +164,7 @@ def test_the_demo_leads_with_its_summary_and_one_write_of_each_outcome() -> None
 def test_without_an_embedder_nothing_is_stopped_for_its_similarity_and_the_demo_says_so(
     months: dict[str, Told],
 ) -> None:
-    """I7: the fallback is marked and never skips on similarity; the relation model reads the texts themselves."""
+    """I7: the fallback is marked and never skips on similarity, whether or not a relation model reads the texts."""
     text = laid_out()
     assert re.search(r"\d\d writes: compared by spelling only", text)
     rules = {

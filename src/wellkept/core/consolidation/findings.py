@@ -101,7 +101,7 @@ def order_of(memory: Memory) -> tuple[object, str]:
 
 
 def exact_groups(
-    rows: Sequence[Memory], policy: Policy, spoken: Callable[[str], str] = canonical
+    rows: Sequence[Memory], policy: Policy, canonical_of: Callable[[str], str] = canonical
 ) -> list[tuple[Memory, ...]]:
     """Groups of memories with equal canonical text, each oldest first.
 
@@ -111,12 +111,12 @@ def exact_groups(
     Args:
         rows: The memories.
         policy: Of the namespace.
-        spoken: Gives the canonical text; one that remembers it saves time where `of_one_frame` asks for it too.
+        canonical_of: Gives the canonical text; one that remembers it saves time where `of_one_frame` asks for it too.
     """
     buckets: dict[tuple[str, str, str], list[Memory]] = {}
     for row in rows:
         if merges(policy.for_kind(row.kind)):
-            buckets.setdefault((row.kind, row.agent, spoken(row.content)), []).append(row)
+            buckets.setdefault((row.kind, row.agent, canonical_of(row.content)), []).append(row)
     found = []
     for members in buckets.values():
         if len(members) > 1:
@@ -155,7 +155,7 @@ def of_one_subject(rows: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
     return found
 
 
-def of_one_frame(rows: Sequence[Memory], spoken: Callable[[str], str] = canonical) -> list[tuple[Memory, Memory]]:
+def of_one_frame(rows: Sequence[Memory], canonical_of: Callable[[str], str] = canonical) -> list[tuple[Memory, Memory]]:
     """Pairs whose texts differ in one word, each memory with its nearest in time.
 
     Vectors of short texts differ much for one word, so they are not used here. Positions that hold a number are
@@ -163,7 +163,7 @@ def of_one_frame(rows: Sequence[Memory], spoken: Callable[[str], str] = canonica
 
     Args:
         rows: The memories.
-        spoken: As for `exact_groups`.
+        canonical_of: As for `exact_groups`.
 
     Example:
         "Use ruff for linting" and "Use flake8 for linting." are a pair.
@@ -172,7 +172,7 @@ def of_one_frame(rows: Sequence[Memory], spoken: Callable[[str], str] = canonica
     frames: list[int] = []
     owners: list[int] = []
     for place, row in enumerate(ordered):
-        words = spoken(row.content).split() if len(row.content) <= LONG_TEXT else []
+        words = canonical_of(row.content).split() if len(row.content) <= LONG_TEXT else []
         if 1 < len(words) <= MOST_IN_FRAME:
             changing = [at for at, word in enumerate(words) if any(sign.isalpha() for sign in word)]
             frames += [hash((at, *words[:at], *words[at + 1 :])) for at in changing]
@@ -267,7 +267,7 @@ class Nears:
         return self._key(old, new) in self._known
 
     def add(self, near: Near) -> None:
-        """Add a pair of two of the memories, which is new."""
+        """Add a pair of two of the memories that has not been added yet."""
         self._known.add(self._key(near.a, near.b))
         self._older.append(self._places[near.a.id])
         self._newer.append(self._places[near.b.id])
@@ -280,12 +280,12 @@ class Nears:
         Vectors hardly reflect numbers, so neighbours with the same numbers come first.
         """
         older, newer, similar = self._columns()
-        numbers: dict[frozenset[str], int] = {}
-        told = np.zeros(len(self._rows), dtype=np.int64)
+        known: dict[frozenset[str], int] = {}
+        numbers = np.zeros(len(self._rows), dtype=np.int64)
         for place in np.union1d(older, newer).tolist():
-            told[place] = numbers.setdefault(_numbers(self._rows[place].content), len(numbers))
+            numbers[place] = known.setdefault(_numbers(self._rows[place].content), len(known))
         created = np.array([row.created_at.timestamp() for row in self._rows])
-        order = np.lexsort((self._by_id()[older], -created[older], -similar, told[older] != told[newer], newer))
+        order = np.lexsort((self._by_id()[older], -created[older], -similar, numbers[older] != numbers[newer], newer))
         for start in range(0, len(order), most):
             yield [self._near(at) for at in order[start : start + most].tolist()]
 

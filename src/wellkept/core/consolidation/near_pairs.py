@@ -26,15 +26,17 @@ _AT_ONCE = 16_384
 _SIEVED_FROM = 16_384
 """Rows from which half of the components are looked at first; of fewer all are."""
 _SAMPLE = 4096
-_PASSING = 50
-"""A sieve that one pair in so many passes is given up."""
+_PASSING = 150
+"""Where more than one pair in so many passes the sieve, all components at once are faster."""
+_PATIENCE = 3
+"""Tiles in which the sieve may be of no use before it is given up, unless it is of use in as many others."""
 
 
 def near_pairs(rows: NDArray[np.float32], *, floor: float, all_from: float, nearest: int) -> Pairs:
     """Pairs of sufficiently near rows.
 
     Args:
-        rows: One non-zero vector per row, oldest first.
+        rows: One finite, non-zero vector per row, oldest first.
         floor: Least cosine of a pair.
         all_from: From this cosine up to `MOST_NEAR` pairs per row with older and with newer rows are kept; below it,
             `nearest` of each.
@@ -82,9 +84,8 @@ def _tiles(unit: NDArray[np.float32], floor: float, most: int) -> Iterator[Pairs
     for top in range(0, len(unit), _ROWS):
         for left in range(top, len(unit), _COLUMNS):
             rows, columns = unit[top : top + _ROWS], unit[left : left + _COLUMNS]
-            places = None if sieve is None else sieve.places(top, left, floor)
+            places = sieve.places(top, left, floor) if sieve is not None and sieve.is_of_use else None
             if places is None:
-                sieve = None
                 places, scores = _above(rows, columns, floor, most, left - top)
             else:
                 first, second = np.divmod(places, len(columns))
@@ -146,12 +147,22 @@ class _Sieve:
         np.matmul(unit, turn[:, ::-1][:, :half].astype(np.float32), out=self._part[:, :half])
         held = np.einsum("ij,ij->i", self._part[:, :half], self._part[:, :half], dtype=np.float64)
         self._part[:, half] = np.sqrt(np.maximum(1.0 - held, 0.0) + 1e-6)  # more than single precision loses
+        self._useful = self._useless = 0
+
+    @property
+    def is_of_use(self) -> bool:
+        """Whether it has ruled out most pairs often enough."""
+        return self._useless < max(_PATIENCE, self._useful)
 
     def places(self, top: int, left: int, floor: float) -> NDArray[np.int64] | None:
-        """The places in a tile that may be above the floor; None if the sieve is not worth its while."""
+        """The places in a tile that may be above the floor; None if they are too many."""
         bounds = self._part[top : top + _ROWS] @ self._part[left : left + _COLUMNS].T
         places = np.flatnonzero(_beyond_diagonal(bounds >= np.float32(floor), left - top))
-        return places if len(places) * _PASSING <= _ROWS * _COLUMNS else None
+        if len(places) * _PASSING > bounds.size:
+            self._useless += 1
+            return None
+        self._useful += 1
+        return places
 
 
 def _best_of(scores: NDArray[np.float32], near: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:

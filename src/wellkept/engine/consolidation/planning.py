@@ -38,6 +38,7 @@ from wellkept.core.consolidation.near_pairs import near_pairs
 from wellkept.core.consolidation.plan import Setting, Survey, plan_of
 from wellkept.core.consolidation.repointing import behind, heirs
 from wellkept.core.consolidation.rules import Consolidation
+from wellkept.core.judging.compare import LONG_TEXT
 from wellkept.core.judging.evidence import rests_on_words
 from wellkept.core.judging.risk_bounds import NEVER, Bounds
 from wellkept.core.judging.second_look import SecondLook
@@ -92,10 +93,10 @@ def plan(
         vectors = tx.vectors({row.embedding for row in rows if row.embedding})
         again = SecondLooks.of(ctx, tx, config, rows)
     holding = [row for row in rows if not is_expired(row, now)]  # expired memories are left out, as at the gate
-    spoken = cache(canonical)  # a large store does not fit into its own cache
-    groups = exact_groups(holding, ctx.policy, spoken)
-    nears = _nears(ctx, _without_repeats(holding, groups), vectors, config, spoken)
-    del spoken
+    canonical_of = _canonical_once()
+    groups = exact_groups(holding, ctx.policy, canonical_of)
+    nears = _nears(ctx, _without_repeats(holding, groups), vectors, config, canonical_of)
+    del canonical_of
     bench = _Bench(ctx, config, tell)
     if again is None:
         del vectors
@@ -163,7 +164,7 @@ def _nears(
     rows: Sequence[Memory],
     vectors: Mapping[str, Vector],
     config: Consolidation,
-    spoken: Callable[[str], str],
+    canonical_of: Callable[[str], str],
 ) -> Nears:
     """Pairs worth a comparison: similar by vector, or about the same attribute of the same subject."""
     calibration = ctx.scale.calibration
@@ -185,12 +186,18 @@ def _nears(
             near = Near(with_vector[a], with_vector[b], raw, similarity)
             if comparable(near, ctx.policy):
                 found.add(near)
-    for old, new in (*of_one_subject(rows), *of_one_frame(rows, spoken)):
+    for old, new in (*of_one_subject(rows), *of_one_frame(rows, canonical_of)):
         if not found.has(old, new):
             near = _near(ctx, old, new, vectors)
             if comparable(near, ctx.policy):
                 found.add(near)
     return found
+
+
+def _canonical_once() -> Callable[[str], str]:
+    """`canonical`, which remembers every short text: those of a large store do not fit into its own cache."""
+    of_short = cache(canonical)
+    return lambda text: of_short(text) if len(text) <= LONG_TEXT else canonical(text)
 
 
 def _near(ctx: Context, old: Memory, new: Memory, vectors: Mapping[str, Vector]) -> Near:
