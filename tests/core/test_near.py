@@ -114,6 +114,12 @@ def test_near_copies_cost_their_number_and_not_its_square() -> None:
     assert {b for a, b in told if a == 1000} == set(range(1001, 1001 + MOST_NEAR))
 
 
+def test_under_a_bound_below_zero_rows_that_point_apart_are_pairs_too() -> None:
+    rows = (np.eye(300) - 1 / 300).astype(np.float32)
+    told = found(rows, floor=-0.5, all_from=2.0, nearest=2)
+    assert set(told) == {(a, b) for a in range(300) for b in (a + 1, a + 2) if b < 300}
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_one_row_has_no_neighbour(count: int) -> None:
     assert found(np.ones((count, 4), dtype=np.float32), floor=0.0, all_from=0.9, nearest=4) == {}

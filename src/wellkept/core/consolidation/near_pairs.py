@@ -22,6 +22,8 @@ _ROWS, _COLUMNS = 1024, 8192
 _MARGIN = 1e-3
 _SPARE = 8
 _MANY = 3_000_000
+_FAR = -20_000
+"""Stands for a pair that is not near, in ten thousandths of a cosine: less than every cosine."""
 _AT_ONCE = 16_384
 _SIEVED_FROM = 16_384
 """Rows from which half of the components are looked at first; of fewer all are."""
@@ -171,7 +173,7 @@ def _best_of(scores: NDArray[np.float32], near: NDArray[np.bool_], most: int) ->
     Sort keys combine four decimals and the position, so that ties are stable and rounding errors do not matter. A dense
     tile is larger than `most` in both dimensions.
     """
-    tens = np.where(near, np.rint(scores * 10_000), -1).astype(np.int64)
+    tens = np.where(near, np.rint(scores * 10_000), _FAR).astype(np.int64)
     height, width = scores.shape
     kept = np.zeros(scores.shape, dtype=np.bool_)
     keys = tens * width + np.arange(width - 1, -1, -1)  # per row, the next newer ones first
