@@ -69,6 +69,7 @@ class Lists:
         crowd: Texts of other stores.
         crowd_vectors: Their vectors.
         cases: Cases, for composed lists.
+        alone: Share of the stories' lists with one candidate.
     """
 
     def __init__(
@@ -78,8 +79,9 @@ class Lists:
         crowd: Sequence[str],
         crowd_vectors: NDArray[np.float32],
         cases: Sequence[Case],
+        alone: float = ALONE,
     ) -> None:
-        self._vectors, self._cases = vectors, cases
+        self._vectors, self._cases, self._alone = vectors, cases, alone
         pairs = crowd_pairs(found, vectors, crowd, crowd_vectors, count=STRANGERS)
         each = len(pairs) // max(1, len(vectors))
         self._strangers = [[pair.old for pair in pairs[at : at + each]] for at in range(0, len(pairs), each)]
@@ -104,7 +106,7 @@ class Lists:
         while not write.targets and chance.random() >= WITHOUT_TARGET:
             write = chance.choice(self._writes)
         size = MOST_CANDIDATES if chance.random() < 0.5 else chance.randint(1, MOST_CANDIDATES)
-        size = 1 if chance.random() < ALONE else size
+        size = 1 if chance.random() < self._alone else size
         lines, new = write.story.lines, write.story.lines[write.at]
         order = self._as_asked(write) if chance.random() < AS_ASKED else self._mixed(write, chance)
         if chance.random() < TARGETLESS:

@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--languages", nargs="+", default=["en"])
     parser.add_argument("--heads", type=int, default=60, help="calibration stories that the heads are fitted on")
     parser.add_argument("--turned", action="store_true", help="read each list backwards too")
+    parser.add_argument("--alone", action="store_true", help="read each candidate in a row of its own")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -55,9 +56,10 @@ def main() -> None:
     fit = _lists(others[: args.heads])
     base = Base(args.base)
     model = from_weights(base.words(), weights_of(args.run, base, args.weights))
-    own = ReaderOpinions(model, Rows(base.tokenizer()), turned=args.turned)
+    own = ReaderOpinions(model, Rows(base.tokenizer()), turned=args.turned, alone=args.alone)
     shipped = _told(args.cache / "shipped.json", PackagedRelationModel(), [*items, *fit])
-    name = f"{args.run.name}-{Path(args.weights).stem}{'-turned' if args.turned else ''}"
+    how = "-turned" * args.turned + "-alone" * args.alone
+    name = f"{args.run.name}-{Path(args.weights).stem}{how}"
     read = _told(args.cache / f"{name}.json", own, [*items, *fit])
     mean = _told(args.cache / f"{name}-mean.json", MeanOpinions(shipped.all(), read.all()), [*items, *fit])
     for title, known in (("ships", shipped), ("reader", read), ("mean", mean)):

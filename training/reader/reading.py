@@ -26,13 +26,17 @@ class ReaderOpinions:
         rows: Makes its rows.
         turned: Whether each list is also read backwards, so that each candidate is once read after all others, and the
             opinions are the mean of both readings.
+        alone: Whether each candidate is read in a row of its own.
     """
 
-    def __init__(self, model: Reader, rows: Rows, *, turned: bool = False) -> None:
-        self._model, self._rows, self._turned = model.eval(), rows, turned
+    def __init__(self, model: Reader, rows: Rows, *, turned: bool = False, alone: bool = False) -> None:
+        self._model, self._rows, self._turned, self._alone = model.eval(), rows, turned, alone
 
     def read_lists(self, lists: Sequence[tuple[str, Sequence[str]]]) -> list[list[Opinion | None]]:
         """Opinions on the older texts of each list."""
+        if self._alone:
+            each = iter(self._told([(new, [text]) for new, texts in lists for text in texts]))
+            return [[next(each)[0] for _ in texts] for _, texts in lists]
         told = self._told(lists)
         if self._turned:
             back = self._told([(new, texts[::-1]) for new, texts in lists])

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from training.compose import Composer
 from training.lists.disguise import Names
-from training.lists.material import Lists
+from training.lists.material import ALONE, Lists
 from training.lists.train import DISGUISED, loss_of, padded, vectors_of
 from training.material import cases, frames
 from training.reader.model import Batch, batch_of, from_weights
@@ -33,8 +33,6 @@ from training.stories import TRAINING, stories
 
 CHUNK = 64
 """Lists drawn together and sorted by length."""
-PIECES = 600
-"""Most pieces of a batch, with padding."""
 LONGEST = 400
 """Most pieces of a row that is trained on."""
 SAVE_AFTER = 120.0
@@ -63,6 +61,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--languages", nargs="+", default=["en"], help="of stories and of composed lists")
     parser.add_argument("--layers", type=int, default=15, help="first layers of the language model; not with --start")
     parser.add_argument("--frozen", type=int, default=0, help="first layers that are not trained")
+    parser.add_argument("--alone", type=float, default=ALONE, help="share of the stories' lists with one candidate")
+    parser.add_argument("--batch", type=int, default=600, help="most pieces of a batch, with padding")
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--falling", type=int, default=300, help="last steps, over which the rate falls")
     parser.add_argument("--rate", type=float, default=1e-4)
@@ -82,7 +82,7 @@ class _Run:
         crowd = args.crowd.read_text(encoding="utf-8").splitlines() if args.crowd else []
         told = [line.text for story in found for line in story.lines]
         vectors = vectors_of([*told, *crowd], args.out / "vectors.npz")
-        self.lists = Lists(found, vectors[: len(told)], crowd, vectors[len(told) :], self.cases)
+        self.lists = Lists(found, vectors[: len(told)], crowd, vectors[len(told) :], self.cases, args.alone)
         self.names = Names(found)
         base = Base(args.base)
         self.rows = Rows(base.tokenizer())
@@ -132,7 +132,7 @@ class _Run:
         rows.sort(key=lambda item: (len(item[0].pieces), item[0].pieces))
         batches: list[list[tuple[Row, tuple[tuple[str, ...], ...]]]] = [[]]
         for item in rows:
-            if (len(batches[-1]) + 1) * len(item[0].pieces) > PIECES:
+            if (len(batches[-1]) + 1) * len(item[0].pieces) > self.args.batch:
                 batches.append([])
             batches[-1].append(item)
         chance.shuffle(batches)
