@@ -1,9 +1,10 @@
-"""CPU of a write that is judged later, beside one that is judged in the write and one that rules alone decide.
+"""CPU of a write that is judged later, by a second reader too, or by rules alone, beside one judged in the write.
 
     python -m benchmarks.judging_later [--stories STORIES.jsonl] [--limit 400] [--json]
 
-The three stores write the same texts in turns of 20, in one process, each to a file of its own; what waits is judged
-after each turn, and counted apart. CPU time, all threads: other load on the machine does not count.
+The four stores write the same texts in turns of 20, in one process, each to a file of its own. Another one is the first
+in each turn, since the first to read a text fills caches for the others. What waits is judged after each turn, and
+counted apart. CPU time, all threads: other load on the machine does not count.
 """
 
 from __future__ import annotations
@@ -53,25 +54,26 @@ def measure(folder: Path, writes: Sequence[Write], *, quick: bool) -> tuple[dict
     """Milliseconds of CPU a write in each turn, the share of writes that waited, and of those that changed."""
     embedder: Any = HashingEmbedder() if quick else MiniLmEmbedder()
     model = None if quick else PackagedRelationModel()
-    later = replace(Policy(), judging="later")
+    policies = {"later": replace(Policy(), judging="later"), "both": replace(Policy(), second_reader="uncertain")}
     stores = {
         name: wellkept.open(
             folder / f"{name}.db",
             embedder=embedder,
-            policy=later if name == "later" else Policy(),
+            policy=policies.get(name, Policy()),
             relation_model="none" if name == "rules" or model is None else model,
         )
-        for name in ("now", "later", "rules")
+        for name in ("now", "later", "both", "rules")
     }
     for store in stores.values():  # loads the models
-        for text in ("The relation model is loaded.", "The model is loaded."):
+        for text in ("The relation model is loaded.", "The model is loaded.", "Das Modell ist geladen."):
             store.in_namespace("warm").remember(text, kind="fact")
         store.in_namespace("warm").judge_waiting()
     spent: dict[str, list[float]] = defaultdict(list)
     waited = changed = 0
     for start in range(0, len(writes), _TURN):
         turn = writes[start : start + _TURN]
-        for name, store in stores.items():
+        first = start // _TURN % len(stores)
+        for name, store in [*stores.items()][first:] + [*stores.items()][:first]:
             began = time.process_time()
             for namespace, fields in turn:
                 told = store.in_namespace(namespace).remember(**fields)
@@ -103,8 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plain("now", "judged in the write, CPU", spent["now"], unit="ms"),
         plain("later", "judged later, CPU of the write", spent["later"], unit="ms"),
         plain("judging", "judged later, CPU of the judging, a write", spent["judging"], unit="ms"),
+        plain("both", "judged in the write, with a second reader, CPU", spent["both"], unit="ms"),
         plain("rules", "rules alone, CPU", spent["rules"], unit="ms"),
         plain("later_over_now", "judged later over judged in the write", over["later"], unit="x"),
+        plain("both_over_now", "with a second reader over judged in the write", over["both"], unit="x"),
         plain("rules_over_now", "rules alone over judged in the write", over["rules"], unit="x"),
         plain("waited", "share of writes that waited", [waited], unit="x"),
         plain("changed", "share of writes that became something else", [changed], unit="x"),

@@ -1,6 +1,6 @@
 """The heads over the list: fitted on the calibration authors, measured by leaving one author out.
 
-    python -m training.heads --cache build/opinions.json [--near NEAR.txt] [--strange STRANGE.txt] [--others]
+    python -m training.heads --cache build/opinions.json [--near NEAR.txt] [--strange STRANGE.txt] [--others | --both]
 
 Each line of a calibration story is compared with earlier lines as the gate compares it: the nearest, and those that
 share most words (`core.judging.what_to_ask.chosen`); the relation model that ships reads them together. A logistic
@@ -130,9 +130,15 @@ def main() -> None:
     parser.add_argument("--near", type=Path, help="strangers of the fit, one text a line; default: training cases")
     parser.add_argument("--strange", type=Path, help="strangers of the bounds, one text a line")
     parser.add_argument("--cache", type=Path, required=True, help="opinions that are known; written")
-    parser.add_argument("--others", action="store_true", help="fit for other languages only; English stays as it is")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--others", action="store_true", help="fit for other languages only; English stays as it is")
+    some.add_argument("--both", action="store_true", help="fit the head that folds by both readers of English")
     args = parser.parse_args()
-    found = [story for story in stories(*args.files) if not args.others or story.lang != "en"]
+    found = [
+        story
+        for story in stories(*args.files)
+        if not (args.others and story.lang == "en" or args.both and story.lang != "en")
+    ]
     near = crowd_of((lines(args.near) if args.near else of_cases())[:LARGE])
     strange = crowd_of(lines(args.strange)[:LARGE]) if args.strange else near
     few = Crowd(strange.texts[:SMALL], strange.vectors[:SMALL])
@@ -142,16 +148,20 @@ def main() -> None:
         name: listed(found, crowd, embedded)
         for name, crowd in {"alone": nobody, "fit": near, "1k": few, "20k": strange}.items()
     }
-    known = Opinions(args.cache, PackagedRelationModel())
+    known = Opinions(args.cache, PackagedRelationModel(second_reader=args.both))
     known.read(item for items in stores.values() for item in items)
     card = WEIGHTS / "relation.json"
     settings = json.loads(card.read_text(encoding="utf-8"))
-    heads: dict[str, object] = {}
-    for act in ACTS:
-        head = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
-        heads[act] = with_others_of(settings["heads"][act], head) if args.others else head
+    ships, heads = settings["heads"], {}
+    for act in ACTS[:1] if args.both else ACTS:
+        heads[act] = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
+    if args.both:
+        fitted_now: dict[str, object] = {"fold_of_both": with_others_of(heads["fold"], ships["fold"])}
+    else:
+        heads = {act: with_others_of(ships[act], head) for act, head in heads.items()} if args.others else heads
+        fitted_now = {"heads": heads}
     pieces = settings.pop("pieces")
-    card.write_text(json.dumps({**settings, "heads": heads, "pieces": pieces}, ensure_ascii=False, indent=1) + "\n")
+    card.write_text(json.dumps({**settings, **fitted_now, "pieces": pieces}, ensure_ascii=False, indent=1) + "\n")
     pin(RUNTIME, CARD_SHA256=card)
 
 
@@ -350,7 +360,8 @@ def by_language(cases: Sequence[Case]) -> tuple[tuple[Numbers, float], tuple[Num
 
     On *select* the first is better in English than one of English alone, and worse elsewhere than one without English.
     """
-    return fitted(cases), fitted([case for case in cases if not case.english])
+    others = [case for case in cases if not case.english]
+    return fitted(cases), fitted(others or cases)
 
 
 def fitted(cases: Sequence[Case]) -> tuple[Numbers, float]:

@@ -564,3 +564,12 @@ def test_when_a_text_is_judged_is_no_part_of_the_hash() -> None:
     assert later != Policy()
     with pytest.raises(InvalidPolicy, match="judging: 'soon' is not allowed .* Use one of: now, later"):
         Policy.from_toml('judging = "soon"')
+
+
+def test_a_second_reader_is_part_of_the_hash_and_off_by_default() -> None:
+    """It changes how a text is judged."""
+    both = Policy.from_toml('second_reader = "uncertain"')
+    assert (both.second_reader, Policy().second_reader) == ("uncertain", "off")
+    assert both.hash != Policy().hash == Policy.from_toml('second_reader = "off"').hash
+    with pytest.raises(InvalidPolicy, match="second_reader: 'always' is not allowed .* Use one of: off, uncertain"):
+        Policy.from_toml('second_reader = "always"')

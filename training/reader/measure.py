@@ -48,41 +48,44 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    found = _stories([args.file], args.languages)
-    items = _lists(found)
+    found = stories_of([args.file], args.languages)
+    items = listed_in(found)
     authors = {story.author for story in found}
-    others = [story for story in _stories(CALIBRATING, args.languages) if story.author not in authors]
+    others = [story for story in stories_of(CALIBRATING, args.languages) if story.author not in authors]
     random.Random(1).shuffle(others)
-    fit = _lists(others[: args.heads])
+    fit = listed_in(others[: args.heads])
     base = Base(args.base)
     model = from_weights(base.words(), weights_of(args.run, base, args.weights))
     own = ReaderOpinions(model, Rows(base.tokenizer()), turned=args.turned, alone=args.alone)
-    shipped = _told(args.cache / "shipped.json", PackagedRelationModel(), [*items, *fit])
+    shipped = told_by(args.cache / "shipped.json", PackagedRelationModel(), [*items, *fit])
     how = "-turned" * args.turned + "-alone" * args.alone
     name = f"{args.run.name}-{Path(args.weights).stem}{how}"
-    read = _told(args.cache / f"{name}.json", own, [*items, *fit])
-    mean = _told(args.cache / f"{name}-mean.json", MeanOpinions(shipped.all(), read.all()), [*items, *fit])
+    read = told_by(args.cache / f"{name}.json", own, [*items, *fit])
+    mean = told_by(args.cache / f"{name}-mean.json", MeanOpinions(shipped.all(), read.all()), [*items, *fit])
     for title, known in (("ships", shipped), ("reader", read), ("mean", mean)):
         print(f"{title}: {_areas(items, known)}", flush=True)
         for act in ACTS:
             cases = cases_of(act, items, known)
             odds = [_by_odds(case) for case in cases]
-            line = f"    {act}, of {sum(case.wanted for case in cases)} in {len(cases)} writes: {_done(cases, odds)}"
+            line = f"    {act}, of {sum(case.wanted for case in cases)} in {len(cases)} writes: {done_of(cases, odds)}"
             if fit:
                 head = fitted(cases_of(act, fit, known))
-                line += f", by heads {_done(cases, [chosen_in(case, *head) for case in cases])}"
+                line += f", by heads {done_of(cases, [chosen_in(case, *head) for case in cases])}"
             print(line, flush=True)
 
 
-def _stories(files: Sequence[str], languages: Sequence[str]) -> list[Story]:
+def stories_of(files: Sequence[str], languages: Sequence[str]) -> list[Story]:
+    """The stories of these files in these languages."""
     return [story for story in stories(*files) if story.lang in languages]
 
 
-def _lists(found: Sequence[Story]) -> list[Listed]:
+def listed_in(found: Sequence[Story]) -> list[Listed]:
+    """The lists of stories, each in a store of its own."""
     return listed(found, NOBODY, embedded_lines(found))
 
 
-def _told(path: Path, model: object, items: Sequence[Listed]) -> Opinions:
+def told_by(path: Path, model: object, items: Sequence[Listed]) -> Opinions:
+    """What a model says of lists; what the file knows is not read again."""
     known = Opinions(path, model)  # type: ignore[arg-type]
     known.read(items)
     return known
@@ -109,7 +112,7 @@ def _by_odds(case: Case) -> Chosen:
     return chosen_in(case, alone, 0.0)
 
 
-def _done(cases: Sequence[Case], choices: Sequence[Chosen]) -> str:
+def done_of(cases: Sequence[Case], choices: Sequence[Chosen]) -> str:
     """The share of wanted acts done before the wrong ones are too many, by the most that may be wrong."""
     order = sorted(choices, key=lambda one: -one.probability)
     right, wrong = (np.cumsum([getattr(one, name) for one in order]) for name in ("right", "wrong"))

@@ -130,6 +130,15 @@ class ListReading(Protocol):
         ...
 
 
+@runtime_checkable
+class SecondReading(Protocol):
+    """A relation model that has a second reader for texts that it is not sure of."""
+
+    def with_second_reader(self) -> RelationModel:
+        """The model with its second reader; its opinions and bounds are others, so it has another id."""
+        ...
+
+
 class Judge(Protocol):
     """An optional second opinion on contradictions; it may only add a possible conflict for review.
 

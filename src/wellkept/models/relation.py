@@ -34,13 +34,17 @@ if TYPE_CHECKING:
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
 MULTILINGUAL_SHA256 = "225e901b530cb24e2b76c8385f0ba9977be70c4f92f8c071eb8382bd8ea47a6d"
 """Of the network for other languages, which reads the pieces of `wellkept.models.multilingual`."""
-CARD_SHA256 = "64422e643ff1185f277e98f77cb7366254a3586d374926eb856a67c67d261a89"
+CARD_SHA256 = "c38c2fff6006fcef14c7697699f384b99b861370e5bf04dcc2bd36de2cedcd35"
 FITTED_SHA256 = "307519a508529129f9c29322653aa91492ff985303a6bfe09b745faffa6a2cc5"
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
 _REINSTALL = "Reinstall wellkept"
 _WHAT = "the weights of the relation model"
+_SECOND_READER = "/2"
+"""End of the id of the model with its second reader, whose opinions differ."""
+_FOLD_OF_BOTH = "fold_of_both"
+"""Key of the head that knows the opinions of both readers."""
 _NETWORKS = {"relation.onnx": WEIGHTS_SHA256, "multilingual.onnx": MULTILINGUAL_SHA256}
 _SHARED = (multilingual.PIECES, multilingual.VECTORS)
 
@@ -51,6 +55,8 @@ class PackagedRelationModel:
     Args:
         folder: Folder of `relation.onnx`, `multilingual.onnx`, the pieces of the latter and `relation.json`; by default
             the packaged `weights`. The sha256 of each file is checked when it is loaded.
+        second_reader: Whether the network for other languages also reads English lists that may hold a repetition, for
+            a head that knows both opinions. It takes more time, and folds more.
 
     Example:
         >>> model = PackagedRelationModel()
@@ -64,8 +70,15 @@ class PackagedRelationModel:
     defers = False
     repeatable = True
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, second_reader: bool = False) -> None:
         self._folder = folder
+        self._second_reader = second_reader
+        if second_reader:
+            self.id += _SECOND_READER
+
+    def with_second_reader(self) -> PackagedRelationModel:
+        """The same model with its second reader."""
+        return PackagedRelationModel(self._folder, second_reader=True)
 
     def check(self) -> None:
         """Check the package and the files without loading the model.
@@ -92,7 +105,7 @@ class PackagedRelationModel:
 
     def bounds(self, risk: Risk) -> Bounds:
         """Least probability per action that keeps the error rate under the bound of this risk."""
-        return _bounds(self._folder or WEIGHTS, risk)
+        return _bounds(self._folder or WEIGHTS, risk, second_reader=self._second_reader)
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """Opinions in the order of the pairs; None if a text is too long or unreadable.
@@ -122,7 +135,7 @@ class PackagedRelationModel:
 
     def _loaded(self) -> LoadedModel:
         with _LOADING:
-            return _load(self._folder or WEIGHTS, owner())
+            return _load(self._folder or WEIGHTS, owner(), self.id)
 
 
 # --------------------------------------------------------------------------------------------
@@ -133,9 +146,17 @@ _LOADING_MULTILINGUAL = LoadingLock()
 """A lock of its own: reading English does not wait for a network that takes a second to load."""
 
 
+@lru_cache(maxsize=4)
+def _load(folder: Path, process: int, model: str = PackagedRelationModel.id) -> LoadedModel:
+    from wellkept.models.relation_reading import LoadedModel
+
+    english, second_reader = _english(folder, process), model.endswith(_SECOND_READER)
+    return LoadedModel(english, lambda: _multilingual(folder, process), model=model, second_reader=second_reader)
+
+
 @lru_cache(maxsize=2)
-def _load(folder: Path, process: int) -> LoadedModel:
-    from wellkept.models.relation_reading import LoadedModel, Network
+def _english(folder: Path, _process: int) -> Network:
+    from wellkept.models.relation_reading import Network
     from wellkept.models.tokenizer.lists import ListReader
     from wellkept.models.tokenizer.wordpiece import Tokenizer, minilm_pieces
 
@@ -143,8 +164,7 @@ def _load(folder: Path, process: int) -> LoadedModel:
     for piece in settings["pieces"]:
         pieces[piece] = len(pieces)
     reader, running = ListReader(Tokenizer(pieces)), _session(folder, "relation.onnx")
-    english = Network(reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE)
-    return LoadedModel(english, lambda: _multilingual(folder, process), model=PackagedRelationModel.id)
+    return Network(reader, running, settings["scale"], settings["bias"], UNREADABLE_SHARE)
 
 
 def _multilingual(folder: Path, process: int) -> Network:
@@ -185,14 +205,17 @@ def fitted(settings: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=16)
-def _bounds(folder: Path, risk: Risk) -> Bounds:
+def _bounds(folder: Path, risk: Risk, *, second_reader: bool) -> Bounds:
     from wellkept.core.judging.letters import ChangeCues
     from wellkept.core.judging.list_head import Head
     from wellkept.core.judging.risk_bounds import Bounds
 
     settings = _settings(folder)
     cues = ChangeCues.of(settings["cues"])
-    heads = {act: Head.of(head, risk, cues) for act, head in settings.get("heads", {}).items()}
+    found = settings.get("heads", {})
+    if second_reader:
+        found = {**found, "fold": settings[_FOLD_OF_BOTH]}
+    heads = {act: Head.of(head, risk, cues) for act, head in found.items()}
     return Bounds(**settings["bounds"][risk], fold=heads.get("fold"), mark=heads.get("mark"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellkept.core.judging.list_head import ReadTwice
+from wellkept.core.judging.second_reader import doubtful
 from wellkept.core.reading.language_detection import is_english
 from wellkept.errors import ModelUnavailable
 from wellkept.models.multilingual import strange_share, vectors_of
@@ -102,11 +103,14 @@ class LoadedModel:
         english: The network for English, which reads other languages too, less well.
         multilingual: Loads the network for other languages at its first use.
         model: Id of the model, for its opinions.
+        second_reader: Whether that network also reads English lists that leave a doubt.
     """
 
-    def __init__(self, english: Network, multilingual: Callable[[], Network], *, model: str) -> None:
+    def __init__(
+        self, english: Network, multilingual: Callable[[], Network], *, model: str, second_reader: bool = False
+    ) -> None:
         self._english, self._multilingual = english, multilingual
-        self._name = model
+        self._name, self._second_reader = model, second_reader
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
         """The opinions on pairs."""
@@ -116,7 +120,10 @@ class LoadedModel:
     def read_lists(self, lists: Sequence[tuple[str, Sequence[str]]]) -> list[list[Opinion | None]]:
         """The opinions on the older texts of lists."""
         self._prepare([(new, *texts) for new, texts in lists])
-        return side_by_side(lambda one: self.opinions(*one), lists)
+        told = side_by_side(lambda one: self.opinions(*one), lists)
+        if self._second_reader:
+            self._read_again(lists, told)
+        return told
 
     def _prepare(self, asked: Sequence[Sequence[str]]) -> None:
         """Load the network for other languages if one of these texts needs it.
@@ -124,7 +131,9 @@ class LoadedModel:
         Raises:
             PartUnavailable: It cannot be loaded.
         """
-        places = [place for place, texts in enumerate(asked) if not all(map(is_english, texts))]
+        self._load_for([place for place, texts in enumerate(asked) if not all(map(is_english, texts))])
+
+    def _load_for(self, places: Sequence[int]) -> None:
         try:
             if places:
                 self._multilingual()
@@ -146,6 +155,22 @@ class LoadedModel:
         again = self._multilingual().listed(new, others) if others else {}
         found = {text: self._of_readings(new, text, told.get(text), again.get(text)) for text in older}
         return [found[text] for text in texts]
+
+    def _read_again(self, lists: Sequence[tuple[str, Sequence[str]]], told: Sequence[list[Opinion | None]]) -> None:
+        """Add the other network's opinions to those on English lists that leave a doubt."""
+        wanted = {}
+        for place, ((new, texts), opinions) in enumerate(zip(lists, told, strict=True)):
+            if all(map(is_english, (new, *texts))) and (open_ones := doubtful(dict(zip(texts, opinions, strict=True)))):
+                wanted[place] = sorted(open_ones)
+        self._load_for(list(wanted))
+        network = self._multilingual() if wanted else self._english
+        again = side_by_side(lambda place: network.listed(lists[place][0], wanted[place]), list(wanted))
+        for place, found in zip(wanted, again, strict=True):
+            third = {text: self._opinion(network.calibrated(logits)) for text, logits in found.items()}
+            told[place][:] = [
+                _with_third(opinion, third[text]) if opinion and text in third else opinion
+                for text, opinion in zip(lists[place][1], told[place], strict=True)
+            ]
 
     def _of_readings(self, new: str, old: str, first: Logits | None, other: Logits | None) -> Opinion | None:
         """The opinion on a candidate from its logits in the list, by the network for English and by the other one.
@@ -173,6 +198,13 @@ class LoadedModel:
     def _told(self, logits: Logits) -> Mapping[str, Any]:
         told = zip(LABELS, shares(logits), strict=True)
         return {label: round(float(share), 4) for label, share in told} | {"model": self._name}
+
+
+def _with_third(opinion: Opinion, third: Opinion) -> Opinion:
+    """An opinion with that of the other network beside it."""
+    if isinstance(opinion, ReadTwice):
+        return replace(opinion, third=third)
+    return ReadTwice(**asdict(opinion), first=opinion, second=opinion, third=third)
 
 
 def _fits(one: Read, other: Read) -> bool:

@@ -20,11 +20,22 @@ from wellkept.policy.record import (
     BandOutcome,
     Decay,
     KindPolicy,
+    SecondReader,
     WhenJudged,
     is_one_of,
 )
 
-POLICY_KEYS = ("packs", "kinds", "max_content_chars", "conflict_days", "antonyms", "ask", "answers", "judging")
+POLICY_KEYS = (
+    "packs",
+    "kinds",
+    "max_content_chars",
+    "conflict_days",
+    "antonyms",
+    "ask",
+    "answers",
+    "judging",
+    "second_reader",
+)
 MAX_CONTENT_CHARS = 200_000
 CONFLICT_DAYS = 14.0
 QUESTIONS_PER_100 = 10.0
@@ -69,6 +80,7 @@ class PolicyReader:
             "ask": ask,
             "answers": self._one_of(data.get("answers", "mark"), "answers", get_args(Answers)),
             "judging": self._one_of(data.get("judging", "now"), "judging", get_args(WhenJudged)),
+            "second_reader": self._one_of(data.get("second_reader", "off"), "second_reader", get_args(SecondReader)),
         }
 
     def _antonyms(self, pairs: Any) -> tuple[tuple[str, str], ...]:

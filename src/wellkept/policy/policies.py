@@ -14,7 +14,7 @@ from wellkept.parsing import parsed_toml
 from wellkept.policy.antonyms import Opposites, antonyms_of, opposites_of
 from wellkept.policy.from_toml import CONFLICT_DAYS, MAX_CONTENT_CHARS, QUESTIONS_PER_100, PolicyReader
 from wellkept.policy.packs import DEFAULT_KINDS, kinds_of, pack_of
-from wellkept.policy.record import AUTO_LINK_AT, Answers, KindPolicy, WhenJudged
+from wellkept.policy.record import AUTO_LINK_AT, Answers, KindPolicy, SecondReader, WhenJudged
 from wellkept.types import OnConflict
 
 
@@ -31,6 +31,8 @@ class Policy:
         answers: What the answer of an agent or a model may do with a replaced memory: `mark` it as outdated, or
             `supersede` it. A person's answer supersedes.
         judging: `now`, or `later`: what no rule decides is stored at once, and the models judge it after the commit.
+        second_reader: `uncertain`: an English text that may restate a memory is read by a second network too, which
+            finds more restatements and takes more time; `off`: by the first alone.
 
     Example:
         >>> from wellkept import Policy
@@ -47,6 +49,7 @@ class Policy:
     ask: float = QUESTIONS_PER_100
     answers: Answers = "mark"
     judging: WhenJudged = "now"
+    second_reader: SecondReader = "off"
 
     def __post_init__(self) -> None:
         """Check and sort the antonym pairs as for TOML."""
@@ -153,6 +156,7 @@ _ADDED: Mapping[str, object] = {
     "ask": QUESTIONS_PER_100,
     "answers": "mark",
     "judging": "now",
+    "second_reader": "off",
     "family": "",
     "repeats": "drop",
     "updates": "list",

@@ -22,6 +22,7 @@ Repeats: TypeAlias = Literal["fold", "drop"]
 Updates: TypeAlias = Literal["mark", "list", "supersede"]
 Answers: TypeAlias = Literal["mark", "supersede"]
 WhenJudged: TypeAlias = Literal["now", "later"]
+SecondReader: TypeAlias = Literal["off", "uncertain"]
 
 # Thresholds of the original systems, defined once.
 DEDUP_CHECK_THRESHOLD = 0.95

@@ -41,7 +41,8 @@ class ReadTwice(Opinion):
     Attributes:
         first: The opinion on the text among other older texts.
         second: The opinion on it alone, or that of a second network on it among the others.
-        third: The opinion of the second network on it alone, which is no part of the mean.
+        third: The opinion of the second network, which is no part of the mean: on it alone, or in English, for a second
+            reader, among the others that are not clearly distinct.
     """
 
     first: Opinion

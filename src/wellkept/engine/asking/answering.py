@@ -95,8 +95,8 @@ def _answer(ctx: Context, tx: Tx, number: int, *, text: str, by: Answerer, model
     if lesson is not None:
         state = taught(state, lesson)
         reasons.append(Reason("teaches", str(lesson)))
-    if ctx.relation_model is not None:
-        reasons.append(Reason("bounds", ctx.relation_model.id))
+    if (reader := ctx.reader) is not None:
+        reasons.append(Reason("bounds", reader.id))
     entry = replace(
         ctx.entry("answer", parts[0].verb),
         memory_id=record.memory_id,

@@ -99,6 +99,15 @@ class Context:
     store_policy: Policy | None = None
     watch: Watch | None = None
 
+    @property
+    def reader(self) -> RelationModel | None:
+        """The relation model as the policy uses it."""
+        from wellkept.models.port import SecondReading
+
+        if self.policy.second_reader == "uncertain" and isinstance(self.relation_model, SecondReading):
+            return self.relation_model.with_second_reader()
+        return self.relation_model
+
     def header(self) -> Header:
         """Properties of the store for work in this namespace; who needs the names of all asks the storage."""
         return _header(self.storage, self.namespace)

@@ -39,10 +39,10 @@ class Opinions:
     """
 
     def __init__(self, ctx: Context) -> None:
-        self._model = ctx.relation_model
-        self._reads_lists = isinstance(ctx.relation_model, ListReading)
+        self._model = ctx.reader
+        self._reads_lists = isinstance(self._model, ListReading)
         self._recent, self._namespace = ctx.recent, ctx.namespace
-        self._repeatable = getattr(ctx.relation_model, "repeatable", False)
+        self._repeatable = getattr(self._model, "repeatable", False)
         self._known: dict[Pair, Opinion | None] = {}
         self._listed: dict[Listing, Mapping[str, Opinion | None]] = {}
         self._kept: dict[str, Reading] = {}

@@ -116,7 +116,7 @@ def plan(
             compared=bench.compared,
             degraded=bench.degraded + (("unknown_kind",) if len(rows) < len(everything) else ()),
         )
-    models = (ctx.embedder.id, ctx.relation_model.id if ctx.relation_model is not None else "")
+    models = (ctx.embedder.id, reader.id if (reader := ctx.reader) is not None else "")
     return plan_of(
         survey,
         Setting(policy=ctx.policy, config=config, scope=scope, namespace=ctx.namespace, models=models, now=now),

@@ -13,7 +13,7 @@ from wellkept.engine.models import fail_open
 from wellkept.engine.models.embedding import usable, vector_key
 from wellkept.engine.models.wrapped_embedder import WrappingEmbedder
 from wellkept.errors import ModelError
-from wellkept.models.port import Embedded, Embedder, RelationModel
+from wellkept.models.port import Embedded, Embedder, RelationModel, SecondReading
 from wellkept.policy import Risk
 from wellkept.types import Opinion
 
@@ -90,9 +90,10 @@ class AskedOnce:
 
     def __init__(self, model: RelationModel) -> None:
         self._model = model
+        self._second: AskedOnce | None = None
         self._told: dict[tuple[str, str], Opinion | None] = {}
         self._listed: dict[Listing, tuple[Opinion | None, ...]] = {}
-        self.failure: ModelError | None = None
+        self._failure: ModelError | None = None
 
     @property
     def id(self) -> str:
@@ -104,12 +105,25 @@ class AskedOnce:
         """See `RelationModel`."""
         return self._model.defers
 
+    @property
+    def failure(self) -> ModelError | None:
+        """The last failure, also of the second reader."""
+        return self._failure or (self._second.failure if self._second is not None else None)
+
+    def with_second_reader(self) -> AskedOnce:
+        """See `SecondReading.with_second_reader`; the model as it is if it has none."""
+        if not isinstance(self._model, SecondReading):
+            return self
+        if self._second is None:
+            self._second = AskedOnce(self._model.with_second_reader())
+        return self._second
+
     def bounds(self, risk: Risk) -> Bounds:
         """See `RelationModel.bounds`."""
         try:
             return fail_open.bounds(self._model, risk)
         except ModelError as error:
-            self.failure = error
+            self._failure = error
             raise
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Opinion | None]:
@@ -133,7 +147,7 @@ class AskedOnce:
         try:
             told = ask(self._model, missing) if missing else []
         except ModelError as error:
-            self.failure = error
+            self._failure = error
             raise
         known.update(zip(missing, told, strict=True))
         return [known[one] for one in wanted]

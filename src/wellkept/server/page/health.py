@@ -59,7 +59,7 @@ def show(visit: Visit) -> Response:
         groups=[*GROUPS, CONFLICTS],
         high=_HIGH,
         size=_size(store),
-        model=store._ctx.relation_model.id if store._ctx.relation_model is not None else "none: rules only",
+        model=reader.id if (reader := store._ctx.reader) is not None else "none: rules only",
         plans=visit.frame.plans.waiting(visit.namespace),
         running=visit.frame.jobs.running(work.owner(visit)),
     )

@@ -1,0 +1,34 @@
+"""Which candidates a second network reads: those that are not clearly distinct, of a list that may hold a repetition.
+
+It helps to tell whether a text restates a memory, and hardly whether it replaces one. So it reads where the first
+network is in doubt about the most probable repetition. Reading every candidate of every list brings no more
+(`training/reader/both.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wellkept.types import Opinion
+
+DOUBTFUL = (0.1, 0.95)
+"""A probability between these is a doubt."""
+CLEARLY_DISTINCT = 0.9
+"""Probability of *distinct* from which a candidate is not read again."""
+
+
+def doubtful(told: Mapping[str, Opinion | None]) -> list[str]:
+    """The candidates that a second network reads together; none where the first one leaves no doubt.
+
+    Args:
+        told: What the first network says of each candidate of a list; None for one that it cannot read.
+
+    Example:
+        >>> unsure, other = Opinion(0.6, 0.1, 0.1, 0.1, 0.1), Opinion(0.0, 0.0, 0.0, 0.01, 0.99)
+        >>> doubtful({"Tea at four.": unsure, "Sour milk.": other}), doubtful({"Sour milk.": other})
+        (['Tea at four.'], [])
+    """
+    known = {text: opinion for text, opinion in told.items() if opinion is not None}
+    if not DOUBTFUL[0] < max((opinion.repeats for opinion in known.values()), default=0.0) < DOUBTFUL[1]:
+        return []
+    return [text for text, opinion in known.items() if opinion.distinct < CLEARLY_DISTINCT]
