@@ -211,6 +211,7 @@ train: $(TRAIN)/.installed  ## train the relation model anew: hours; stop and re
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.export --run build/lists --vocabulary build/minilm/vocab.txt
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.changes
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.heads --cache build/opinions.json
+	@PYTHONPATH=src $(TRAIN)/bin/python -m training.heads --cache build/opinions.json --both
 	@PYTHONPATH=src $(TRAIN)/bin/python -m training.evaluate
 
 train-reader: $(TRAIN)/.installed  ## go on with the larger reader of lists: as long as you like; stop and repeat

@@ -20,11 +20,11 @@ import argparse
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,11 +148,16 @@ def main() -> None:
         name: listed(found, crowd, embedded)
         for name, crowd in {"alone": nobody, "fit": near, "1k": few, "20k": strange}.items()
     }
-    known = Opinions(args.cache, PackagedRelationModel(second_reader=args.both))
+    # Both readers say more than the first, so what they say has a file of its own.
+    cache = args.cache.with_stem(args.cache.stem + "-both") if args.both else args.cache
+    known = Opinions(cache, PackagedRelationModel(second_reader=args.both))
     known.read(item for items in stores.values() for item in items)
     card = WEIGHTS / "relation.json"
     settings = json.loads(card.read_text(encoding="utf-8"))
-    ships, heads = settings["heads"], {}
+    if args.both:
+        print("What the first reader alone would do under the same fit:")
+        made("fold", {name: cases_of("fold", items, _FirstAlone(known)) for name, items in stores.items()})
+    ships, heads = settings.get("heads", {}), {}
     for act in ACTS[:1] if args.both else ACTS:
         heads[act] = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
     if args.both:
@@ -233,6 +238,14 @@ def _listed(story: Story, line: Line, own: Vectors, before: Sequence[tuple[int, 
     return Listed(story, line, tuple((told[at][1], told[at][0]) for at in read), tuple(told[at][2] for at in read))
 
 
+class Knowing(Protocol):
+    """What knows the opinions on lists."""
+
+    def of(self, item: Listed) -> Sequence[Opinion | None]:
+        """The opinions on the texts of a line, in order."""
+        ...
+
+
 class Opinions:
     """The opinions of the relation model on lists, kept in a file so that a stopped run continues.
 
@@ -276,6 +289,18 @@ class Opinions:
         self._path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
 
 
+class _FirstAlone:
+    """The opinions without those of the second reader of English."""
+
+    def __init__(self, known: Opinions) -> None:
+        self._known = known
+
+    def of(self, item: Listed) -> list[Opinion | None]:
+        """The opinions on the texts of a line that was read, in order."""
+        told = self._known.of(item)
+        return [replace(one, third=None) if isinstance(one, ReadTwice) else one for one in told]
+
+
 def _listing(item: Listed) -> Listing:
     return item.line.text, tuple(text for text, _ in item.texts)
 
@@ -292,7 +317,7 @@ def _opinion(shares: list[list[float]] | None) -> Opinion | None:
     return ReadTwice(*shares[0], first=twice[0], second=twice[1], third=(*twice, None)[2]) if twice else told
 
 
-def cases_of(act: Act, items: Iterable[Listed], known: Opinions) -> list[Case]:
+def cases_of(act: Act, items: Iterable[Listed], known: Knowing) -> list[Case]:
     """The cases of all lines for an act. An old value told late may be folded and marked, so it is left out."""
     found = []
     for item in items:

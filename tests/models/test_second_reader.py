@@ -14,7 +14,7 @@ import pytest
 import wellkept
 from wellkept.core.judging.kept_opinions import opinions_in, reading_of
 from wellkept.core.judging.list_head import ReadTwice
-from wellkept.core.judging.second_reader import doubtful
+from wellkept.core.judging.second_reader import CLEARLY_DISTINCT, DOUBTFUL, doubtful
 from wellkept.models import multilingual, relation
 from wellkept.models.port import PartUnavailable, SecondReading
 from wellkept.models.relation import PackagedRelationModel
@@ -28,6 +28,7 @@ ROOF = ("The office roof has beehives.", "Tea at four.", "The office has a garde
 SURE, OTHERS = "The sky is blue.", ("Tea at four.", "The bakery sells bread on Sundays.")
 GERMAN, MEETINGS = "Das Treffen wurde auf Dienstag verschoben.", ("Das Treffen ist am Montag.", "Tea is at four.")
 LISTS = [(BEES, ROOF), (SURE, OTHERS), (GERMAN, MEETINGS)]
+BACKUPS = ("The database is backed up nightly.", "Every night a copy of the database is made.")
 BOTH = replace(Policy(), second_reader="uncertain")
 
 
@@ -144,12 +145,16 @@ def test_the_policy_of_the_store_chooses_the_reader() -> None:
 
 
 def test_a_replay_reads_as_the_policy_of_each_decision_says() -> None:
-    with wellkept.open("memory:", policy=BOTH) as store:
-        for text in (ROOF[0], BEES, SURE):
-            store.remember(text)
-        same, without = store.replay(BOTH), store.replay(Policy())
-    assert (same.decisions, same.differences, without.decisions) == (3, (), 3)
-    assert same.policies == without.policies == {BOTH.hash: 3}
+    for own, other, change in (
+        (BOTH, Policy(), ("restated", "created")),
+        (Policy(), BOTH, ("created", "restated")),
+    ):
+        with wellkept.open("memory:", policy=own) as store:
+            for text in (*BACKUPS, SURE):
+                store.remember(text)
+            same, changed = store.replay(own), store.replay(other)
+        assert (same.decisions, same.differences) == (3, ())
+        assert [(one.old.outcome, one.new.outcome, one.cause) for one in changed.differences] == [(*change, "policy")]
 
 
 def test_a_model_without_a_second_reader_reads_as_ever() -> None:
@@ -164,7 +169,7 @@ def test_a_model_without_a_second_reader_reads_as_ever() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("The database is backed up nightly.", "Every night a copy of the database is made."),
+        BACKUPS,
         ("The printer on floor two is broken.", "The second-floor printer does not work."),
     ],
 )
@@ -175,3 +180,39 @@ def test_a_second_reader_recognises_what_the_first_one_alone_is_not_sure_of(old:
             store.remember(old)
             told.append(store.remember(new).outcome)
     assert told == ["created", "restated"]
+
+
+def test_a_second_reader_that_cannot_be_had_counts_as_none() -> None:
+    class Broken(FakeRelationModel):
+        def with_second_reader(self) -> FakeRelationModel:
+            raise RuntimeError("no second reader here")
+
+    model = Broken()
+    with wellkept.open("memory:", policy=BOTH, relation_model=model) as store:
+        store.remember(ROOF[0])
+        assert store.remember(BEES).degraded == ()
+    assert (ROOF[0], BEES) in model.asked
+
+
+def test_what_one_reader_said_is_not_taken_for_what_both_would_say() -> None:
+    with wellkept.open("memory:") as store:
+        store.remember(ROOF[0])
+        assert store.check(BEES).outcome == "restated"
+        store._ctx = replace(store._ctx, policy=BOTH)
+        store.remember(BEES)
+        kept = [entry.reading.model for entry in store.journal() if entry.reading]
+    assert kept == [PackagedRelationModel(second_reader=True).id]
+
+
+def test_other_doubts_would_be_other_opinions_and_need_another_id() -> None:
+    """The end of the id stands for these bounds; a store would else use readings that were made under others."""
+    assert (relation._SECOND_READER, DOUBTFUL, CLEARLY_DISTINCT) == ("/2", (0.1, 0.95), 0.9)
+
+
+def test_of_a_list_in_two_languages_the_english_candidates_are_read_again(both: PackagedRelationModel) -> None:
+    older = (ROOF[0], "Auf dem Dach des Büros gibt es Bienen.")
+    [[english, german]] = both.read_lists([(BEES, older)])
+    [[alone, _]] = PackagedRelationModel().read_lists([(BEES, older)])
+    assert isinstance(english, ReadTwice) and english.third is not None
+    assert isinstance(alone, ReadTwice) and alone.third is None
+    assert isinstance(german, ReadTwice)  # as without a second reader

@@ -135,7 +135,10 @@ class SecondReading(Protocol):
     """A relation model that has a second reader for texts that it is not sure of."""
 
     def with_second_reader(self) -> RelationModel:
-        """The model with its second reader; its opinions and bounds are others, so it has another id."""
+        """The model with its second reader; its opinions and bounds are others, so it has another id.
+
+        It is called often, so it loads nothing. Where it fails, the model reads alone.
+        """
         ...
 
 

@@ -3,7 +3,8 @@
 It is used only for the few texts that rules leave open. A new text is read with all its candidates in one row. A
 candidate that is not clearly *distinct* is read once more, alone and in the other order, because a text that sounds
 like a repetition is easily taken for one of the nearest candidate. What is not English is read once more by a network
-that has learnt a hundred languages, with its candidates and then alone; it is loaded with the first such text. A pair
+that has learnt a hundred languages, with its candidates and then alone; it is loaded with the first such text, or, as
+second reader of English, with the first text that may be a repetition. A pair
 alone is read in both orders, so that the swapped pair has the mirrored opinion. Opinions are identical on every
 processor and in any batch: products are integer products, each row is scaled separately, and logits and probabilities
 are rounded to 4 decimals. Training, data and limits: `weights/RELATION.md`.
@@ -56,7 +57,7 @@ class PackagedRelationModel:
         folder: Folder of `relation.onnx`, `multilingual.onnx`, the pieces of the latter and `relation.json`; by default
             the packaged `weights`. The sha256 of each file is checked when it is loaded.
         second_reader: Whether the network for other languages also reads English lists that may hold a repetition, for
-            a head that knows both opinions. It takes more time, and folds more.
+            a head that knows both opinions. A store asks for it by its policy; hand the model to `open` without it.
 
     Example:
         >>> model = PackagedRelationModel()

@@ -157,15 +157,16 @@ class LoadedModel:
         return [found[text] for text in texts]
 
     def _read_again(self, lists: Sequence[tuple[str, Sequence[str]]], told: Sequence[list[Opinion | None]]) -> None:
-        """Add the other network's opinions to those on English lists that leave a doubt."""
+        """Add the other network's opinions to those on the English texts of lists that leave a doubt."""
         wanted = {}
         for place, ((new, texts), opinions) in enumerate(zip(lists, told, strict=True)):
-            if all(map(is_english, (new, *texts))) and (open_ones := doubtful(dict(zip(texts, opinions, strict=True)))):
-                wanted[place] = sorted(open_ones)
+            again = doubtful(dict(zip(texts, opinions, strict=True))) if is_english(new) else []
+            if english := sorted(filter(is_english, again)):
+                wanted[place] = english
         self._load_for(list(wanted))
         network = self._multilingual() if wanted else self._english
-        again = side_by_side(lambda place: network.listed(lists[place][0], wanted[place]), list(wanted))
-        for place, found in zip(wanted, again, strict=True):
+        read = side_by_side(lambda place: network.listed(lists[place][0], wanted[place]), list(wanted))
+        for place, found in zip(wanted, read, strict=True):
             third = {text: self._opinion(network.calibrated(logits)) for text, logits in found.items()}
             told[place][:] = [
                 _with_third(opinion, third[text]) if opinion and text in third else opinion

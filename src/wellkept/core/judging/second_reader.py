@@ -1,8 +1,7 @@
 """Which candidates a second network reads: those that are not clearly distinct, of a list that may hold a repetition.
 
-It helps to tell whether a text restates a memory, and hardly whether it replaces one. So it reads where the first
-network is in doubt about the most probable repetition. Reading every candidate of every list brings no more
-(`training/reader/both.py`).
+Only the head that folds knows its opinion. So it reads where the first network is in doubt about the most probable
+repetition. Reading every candidate of every list brings no more (`training/reader/both.py`).
 """
 
 from __future__ import annotations

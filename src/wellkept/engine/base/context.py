@@ -102,11 +102,11 @@ class Context:
     @property
     def reader(self) -> RelationModel | None:
         """The relation model as the policy uses it."""
-        from wellkept.models.port import SecondReading
+        if self.relation_model is None or self.policy.second_reader == "off":
+            return self.relation_model
+        from wellkept.engine.models.fail_open import with_second_reader
 
-        if self.policy.second_reader == "uncertain" and isinstance(self.relation_model, SecondReading):
-            return self.relation_model.with_second_reader()
-        return self.relation_model
+        return with_second_reader(self.relation_model)
 
     def header(self) -> Header:
         """Properties of the store for work in this namespace; who needs the names of all asks the storage."""

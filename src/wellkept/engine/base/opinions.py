@@ -40,6 +40,7 @@ class Opinions:
 
     def __init__(self, ctx: Context) -> None:
         self._model = ctx.reader
+        self._id = "" if self._model is None else self._model.id
         self._reads_lists = isinstance(self._model, ListReading)
         self._recent, self._namespace = ctx.recent, ctx.namespace
         self._repeatable = getattr(self._model, "repeatable", False)
@@ -89,11 +90,11 @@ class Opinions:
         for pair, opinion in self._answered(fail_open.read, missing):
             self._known[pair] = opinion
             if self._repeatable:
-                self._recent.note(self._namespace, pair, (opinion,))
+                self._recent.note(self._namespace, (self._id, *pair), (opinion,))
 
     def _is_known(self, pair: Pair) -> bool:
         if self._repeatable and pair not in self._known:
-            recent = self._recent.known(self._namespace, pair)
+            recent = self._recent.known(self._namespace, (self._id, *pair))
             self._known.update({} if recent is None else {pair: recent[0]})
         return pair in self._known
 
@@ -103,12 +104,12 @@ class Opinions:
         for (new, texts), opinions in self._answered(fail_open.read_lists, missing):
             self._listed[new, texts] = dict(zip(texts, opinions, strict=True))
             if self._repeatable:
-                self._recent.note(self._namespace, ("list", new, *texts), opinions)
+                self._recent.note(self._namespace, (self._id, "list", new, *texts), opinions)
 
     def _is_list_known(self, listing: Listing) -> bool:
         new, texts = listing
         if self._repeatable and listing not in self._listed:
-            recent = self._recent.known(self._namespace, ("list", new, *texts))
+            recent = self._recent.known(self._namespace, (self._id, "list", new, *texts))
             if recent is not None:
                 self._listed[listing] = dict(zip(texts, recent, strict=True))
         return listing in self._listed

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from wellkept.errors import ModelError, ModelResponseInvalid, ModelUnavailable
-from wellkept.models.port import Embedded, Embedder, ListReading, RelationModel, Summariser
+from wellkept.models.port import Embedded, Embedder, ListReading, RelationModel, SecondReading, Summariser
 from wellkept.policy import Risk
 from wellkept.types import Decision, Memory, NewMemory, Opinion, Statement, Vector
 
@@ -106,6 +106,17 @@ def read_lists(model: RelationModel, lists: Sequence[tuple[str, tuple[str, ...]]
         raise ModelResponseInvalid("the relation model did not give one opinion for each older text", where=model.id)
     _check_opinions(chain.from_iterable(told), model.id)
     return told
+
+
+def with_second_reader(model: RelationModel) -> RelationModel:
+    """The relation model with its second reader; the model alone if it has none, or fails to give it."""
+    if not isinstance(model, SecondReading):
+        return model
+    try:
+        return model.with_second_reader()
+    except Exception as error:  # noqa: BLE001 - foreign code
+        log.warning("The relation model has no second reader: %s: %s", type(error).__name__, error)
+        return model
 
 
 def _check_opinions(given: Iterable[object], where: str) -> None:

@@ -21,7 +21,8 @@ MOST = 2048
 class RecentOpinions:
     """The newest results of a store; thread-safe.
 
-    A key is the texts that were read together: an older and a newer one, or a new one before several older ones.
+    A key is the id of the model and the texts that were read together: an older and a newer one, or a new one before
+    several older ones.
 
     Example:
         >>> recent = RecentOpinions()
@@ -37,7 +38,7 @@ class RecentOpinions:
         self._results: OrderedDict[bytes, Results] = OrderedDict()
 
     def known(self, namespace: str, texts: Iterable[str]) -> Results | None:
-        """The opinions on these texts in this namespace; None if they are unknown."""
+        """The opinions under this key in this namespace; None if they are unknown."""
         key = _key(namespace, texts)
         with self._lock:
             if key not in self._results:
