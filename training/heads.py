@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True, help="opinions that are known; written")
     some = parser.add_mutually_exclusive_group()
     some.add_argument("--others", action="store_true", help="fit for other languages only; English stays as it is")
-    some.add_argument("--both", action="store_true", help="fit the head that folds by both readers of English")
+    some.add_argument("--both", action="store_true", help="fit the heads that know both readers of English")
     args = parser.parse_args()
     found = [
         story
@@ -156,12 +156,14 @@ def main() -> None:
     settings = json.loads(card.read_text(encoding="utf-8"))
     if args.both:
         print("What the first reader alone would do under the same fit:")
-        made("fold", {name: cases_of("fold", items, _FirstAlone(known)) for name, items in stores.items()})
+        for act in ACTS:
+            made(act, {name: cases_of(act, items, _FirstAlone(known)) for name, items in stores.items()})
+        print("What both do:")
     ships, heads = settings.get("heads", {}), {}
-    for act in ACTS[:1] if args.both else ACTS:
+    for act in ACTS:
         heads[act] = made(act, {name: cases_of(act, items, known) for name, items in stores.items()})
     if args.both:
-        fitted_now: dict[str, object] = {"fold_of_both": with_others_of(heads["fold"], ships["fold"])}
+        fitted_now = {"heads_of_both": {act: with_others_of(head, ships[act]) for act, head in heads.items()}}
     else:
         heads = {act: with_others_of(ships[act], head) for act, head in heads.items()} if args.others else heads
         fitted_now = {"heads": heads}

@@ -28,6 +28,8 @@ from wellkept.policy import (
 )
 from wellkept.types import DefaultKind
 
+BEFORE_THE_SECOND_READER = "ad74dc1b2794cab9"
+"""Hash of the default policy of the releases before the second reader."""
 SKIP_95, LINK_90, MERGE_95 = Band(0.95, "skip"), Band(0.90, "link"), Band(0.95, "merge")
 
 
@@ -566,10 +568,12 @@ def test_when_a_text_is_judged_is_no_part_of_the_hash() -> None:
         Policy.from_toml('judging = "soon"')
 
 
-def test_a_second_reader_is_part_of_the_hash_and_off_by_default() -> None:
-    """It changes how a text is judged."""
-    both = Policy.from_toml('second_reader = "uncertain"')
-    assert (both.second_reader, Policy().second_reader) == ("uncertain", "off")
-    assert both.hash != Policy().hash == Policy.from_toml('second_reader = "off"').hash
+def test_a_second_reader_is_part_of_the_hash_and_on_by_default() -> None:
+    """It changes how a text is judged; the default without it is named by the journals of earlier releases."""
+    alone = Policy.from_toml('second_reader = "off"')
+    assert (alone.second_reader, Policy().second_reader) == ("off", "uncertain")
+    assert (
+        alone.hash == BEFORE_THE_SECOND_READER != Policy().hash == Policy.from_toml('second_reader = "uncertain"').hash
+    )
     with pytest.raises(InvalidPolicy, match="second_reader: 'always' is not allowed .* Use one of: off, uncertain"):
         Policy.from_toml('second_reader = "always"')

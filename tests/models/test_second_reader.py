@@ -14,7 +14,7 @@ import pytest
 import wellkept
 from wellkept.core.judging.kept_opinions import opinions_in, reading_of
 from wellkept.core.judging.list_head import ReadTwice
-from wellkept.core.judging.second_reader import CLEARLY_DISTINCT, DOUBTFUL, doubtful
+from wellkept.core.judging.second_reader import CLEARLY_DISTINCT, DOUBTFUL_CONFLICT, DOUBTFUL_REPETITION, doubtful
 from wellkept.models import multilingual, relation
 from wellkept.models.port import PartUnavailable, SecondReading
 from wellkept.models.relation import PackagedRelationModel
@@ -29,7 +29,7 @@ SURE, OTHERS = "The sky is blue.", ("Tea at four.", "The bakery sells bread on S
 GERMAN, MEETINGS = "Das Treffen wurde auf Dienstag verschoben.", ("Das Treffen ist am Montag.", "Tea is at four.")
 LISTS = [(BEES, ROOF), (SURE, OTHERS), (GERMAN, MEETINGS)]
 BACKUPS = ("The database is backed up nightly.", "Every night a copy of the database is made.")
-BOTH = replace(Policy(), second_reader="uncertain")
+BOTH, ALONE = Policy(), Policy(second_reader="off")
 
 
 @pytest.fixture(scope="module")
@@ -91,9 +91,9 @@ def test_the_model_with_its_second_reader_is_another_model(both: PackagedRelatio
     bounds, others = alone.bounds("balanced"), both.bounds("balanced")
     assert replace(bounds, fold=None, mark=None) == replace(others, fold=None, mark=None)
     assert bounds.fold and others.fold and bounds.mark and others.mark
-    assert replace(bounds.mark, cues=None) == replace(others.mark, cues=None)
-    assert bounds.fold.weights != others.fold.weights
-    assert (bounds.fold.elsewhere, bounds.fold.other) == (others.fold.elsewhere, others.fold.other)
+    for one, other in ((bounds.fold, others.fold), (bounds.mark, others.mark)):
+        assert one.weights != other.weights
+        assert (one.elsewhere, one.other) == (other.elsewhere, other.other)
 
 
 def test_the_journal_keeps_all_readings(both: PackagedRelationModel) -> None:
@@ -136,7 +136,7 @@ def test_a_write_that_needs_the_lost_network_says_so_and_is_judged_when_it_is_ba
 
 
 def test_the_policy_of_the_store_chooses_the_reader() -> None:
-    with wellkept.open("memory:", policy=BOTH) as store, wellkept.open("memory:") as other:
+    with wellkept.open("memory:") as store, wellkept.open("memory:", policy=ALONE) as other:
         for one in (store, other):
             one.remember(ROOF[0])
             one.remember(BEES)
@@ -146,8 +146,8 @@ def test_the_policy_of_the_store_chooses_the_reader() -> None:
 
 def test_a_replay_reads_as_the_policy_of_each_decision_says() -> None:
     for own, other, change in (
-        (BOTH, Policy(), ("restated", "created")),
-        (Policy(), BOTH, ("created", "restated")),
+        (BOTH, ALONE, ("restated", "created")),
+        (ALONE, BOTH, ("created", "restated")),
     ):
         with wellkept.open("memory:", policy=own) as store:
             for text in (*BACKUPS, SURE):
@@ -155,6 +155,19 @@ def test_a_replay_reads_as_the_policy_of_each_decision_says() -> None:
             same, changed = store.replay(own), store.replay(other)
         assert (same.decisions, same.differences) == (3, ())
         assert [(one.old.outcome, one.new.outcome, one.cause) for one in changed.differences] == [(*change, "policy")]
+
+
+def test_a_store_from_before_the_second_reader_is_replayed_as_it_was_judged(tmp_path: Path) -> None:
+    """The journal names the default policy of its time by its hash; nobody needs to say which that was."""
+    path = str(tmp_path / "old.db")
+    with wellkept.open(path, policy=ALONE) as store:
+        for text in BACKUPS:
+            store.remember(text)
+    with wellkept.open(path) as store:
+        replayed = store.replay(Policy())
+    assert [(one.old.outcome, one.new.outcome, one.cause) for one in replayed.differences] == [
+        ("created", "restated", "policy")
+    ]
 
 
 def test_a_model_without_a_second_reader_reads_as_ever() -> None:
@@ -175,7 +188,7 @@ def test_a_model_without_a_second_reader_reads_as_ever() -> None:
 )
 def test_a_second_reader_recognises_what_the_first_one_alone_is_not_sure_of(old: str, new: str) -> None:
     told = []
-    for policy in (Policy(), BOTH):
+    for policy in (ALONE, BOTH):
         with wellkept.open("memory:", policy=policy) as store:
             store.remember(old)
             told.append(store.remember(new).outcome)
@@ -195,7 +208,7 @@ def test_a_second_reader_that_cannot_be_had_counts_as_none() -> None:
 
 
 def test_what_one_reader_said_is_not_taken_for_what_both_would_say() -> None:
-    with wellkept.open("memory:") as store:
+    with wellkept.open("memory:", policy=ALONE) as store:
         store.remember(ROOF[0])
         assert store.check(BEES).outcome == "restated"
         store._ctx = replace(store._ctx, policy=BOTH)
@@ -206,7 +219,8 @@ def test_what_one_reader_said_is_not_taken_for_what_both_would_say() -> None:
 
 def test_other_doubts_would_be_other_opinions_and_need_another_id() -> None:
     """The end of the id stands for these bounds; a store would else use readings that were made under others."""
-    assert (relation._SECOND_READER, DOUBTFUL, CLEARLY_DISTINCT) == ("/2", (0.1, 0.95), 0.9)
+    bounds = (DOUBTFUL_REPETITION, DOUBTFUL_CONFLICT, CLEARLY_DISTINCT)
+    assert (relation._SECOND_READER, bounds) == ("/2", ((0.1, 0.95), (0.2, 0.9), 0.9))
 
 
 def test_of_a_list_in_two_languages_the_english_candidates_are_read_again(both: PackagedRelationModel) -> None:

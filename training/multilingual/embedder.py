@@ -28,7 +28,7 @@ from torch.nn.functional import normalize
 from training.graph import Turn, embedder_graph
 from training.lists.export import WORDS
 from training.model import RelationModel
-from training.multilingual.start import FRAMED, Packed, fetched
+from training.multilingual.start import Packed, fetched
 from training.package import MODELS, WEIGHTS, pin
 from training.quantise import quantised
 from training.stories import TRAINING, Story, stories
@@ -36,7 +36,7 @@ from wellkept.models import minilm
 from wellkept.models.minilm import MiniLmEmbedder
 from wellkept.models.multilingual import PIECES, VECTORS
 from wellkept.models.tokenizer.pairs import Row
-from wellkept.models.tokenizer.unigram import FRAME, Unigram
+from wellkept.models.tokenizer.unigram import Unigram
 
 LAYERS = 12
 ENGLISH, SENTENCES, SEED = 9_000, 400, 2
@@ -86,8 +86,7 @@ def main() -> None:
     torch.manual_seed(SEED)
     packed = Packed(fetched())
     pieces, scores = json.loads(gzip.decompress((WEIGHTS / PIECES).read_bytes()))
-    numbers = {piece: number for number, piece in enumerate(packed.pieces)}
-    kept = [numbers[name] for name in (*FRAMED, *pieces[len(FRAME) :])]
+    kept = packed.shipped()
     (WEIGHTS / VECTORS).write_bytes(packed.blocks(kept).tobytes())
     pin(MODELS / "multilingual.py", VECTORS_SHA256=WEIGHTS / VECTORS)
     reader = Reader(encoder(packed, kept), Unigram(pieces, scores))

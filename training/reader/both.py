@@ -7,8 +7,8 @@ The second reader is the packaged network for other languages, or with `--run` t
 the calibration stories is measured under heads that are fitted on the others, and *select* under heads fitted on all
 authors but its own: on the first reader alone; with a second opinion on every candidate; on every candidate of the
 doubtful lists; and on the candidates that the product reads again (`core.judging.second_reader`), among themselves.
-Printed is the share of repetitions that are folded while .5, 1 and 2 % of writes are folded wrongly, the bounds read
-off the same lists, and how much is read.
+Printed is how much is read, and the share of repetitions that are folded and of updates that are marked while .5, 1 and
+2 % of writes have a wrong act, the bounds read off the same lists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 import torch
 
-from training.heads import Case, Listed, Opinions, cases_of, chosen_in, fitted
+from training.heads import ACTS, Case, Listed, Opinions, cases_of, chosen_in, fitted
 from training.reader.measure import done_of, listed_in, stories_of, told_by
 from training.reader.model import from_weights
 from training.reader.reading import ReaderOpinions
@@ -31,7 +31,7 @@ from training.reader.runs import AVERAGED, weights_of
 from training.reader.source import Base
 from training.stories import CALIBRATING
 from wellkept.core.judging.list_head import ReadTwice
-from wellkept.core.judging.second_reader import CLEARLY_DISTINCT, DOUBTFUL, doubtful
+from wellkept.core.judging.second_reader import CLEARLY_DISTINCT, DOUBTFUL_CONFLICT, DOUBTFUL_REPETITION, doubtful
 from wellkept.models.mapped import WEIGHTS
 from wellkept.models.onnx import owner
 from wellkept.models.relation import PackagedRelationModel, _multilingual
@@ -59,7 +59,7 @@ def main() -> None:
     first = told_by(args.cache / "shipped.json", PackagedRelationModel(), items)
     second = _second(args)
     whole = told_by(args.cache / f"{name}.json", second, items)
-    choice = "-".join(map(str, (*DOUBTFUL, CLEARLY_DISTINCT)))
+    choice = "-".join(map(str, (*DOUBTFUL_REPETITION, *DOUBTFUL_CONFLICT, CLEARLY_DISTINCT)))
     some = told_by(args.cache / f"{name}-doubtful-{choice}.json", Doubtful(first, second), items)
     for title, known, of in (
         ("first alone", whole, lambda told: []),
@@ -68,9 +68,10 @@ def main() -> None:
         ("doubtful candidates", some, doubtful),
     ):
         both = Beside(first, known, of)
-        done = _measured(cases_of("fold", items, both), {item.story.id for item in on})
-        print(f"{title}: {done}", flush=True)
-        print(f"    {both.read_in(items)}", flush=True)
+        print(f"{title}: {both.read_in(items)}", flush=True)
+        for act in ACTS:
+            done = _measured(cases_of(act, items, both), {item.story.id for item in on})
+            print(f"    {act}: {done}", flush=True)
 
 
 class Packaged:
@@ -166,7 +167,7 @@ def _first(items: Sequence[Listed], most: int | None) -> list[Listed]:
 
 
 def _measured(cases: Sequence[Case], select: set[str]) -> str:
-    """What is folded for the calibration authors together, for each of them, and on *select*."""
+    """What is done for the calibration authors together, for each of them, and on *select*."""
     fit, on = ([case for case in cases if (case.story in select) is there] for there in (False, True))
     by_author = {}
     for author in sorted({case.author for case in fit}):

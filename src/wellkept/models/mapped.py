@@ -24,7 +24,7 @@ OUTLINES_SHA256 = {
     "embedder.onnx": "2c665c3715ee48c4a39a808ccf30340807a8c0c3e93d39a1d79db40b55c863f1",
     "multilingual-embedder.onnx": "619a23cc68615d3c1112648ef431acae213618f4d5d48acc6701b12713ee5aee",
     "relation.onnx": "1ebc8eaa1ccb70f2fabb0a0184be16a8c995b016e0c4e2aaedb20276a504cf30",
-    "multilingual.onnx": "13c2ba21b3f6701d02c4e23c09943cd2d1d1d69511e947dd8f33b0fe9b64c0fc",
+    "multilingual.onnx": "11d189e9c520957c3ff4c1c0296203535b840746261d879624037fdcebe1a8ec",
 }
 _REINSTALL = "Reinstall wellkept"
 

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from wellkept.models.relation_reading import LoadedModel, Network
 
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
-MULTILINGUAL_SHA256 = "225e901b530cb24e2b76c8385f0ba9977be70c4f92f8c071eb8382bd8ea47a6d"
+MULTILINGUAL_SHA256 = "a9531815cd8b2e83ee3fcc900659ed034a938663925e757ec74cad91ce3199a2"
 """Of the network for other languages, which reads the pieces of `wellkept.models.multilingual`."""
-CARD_SHA256 = "c38c2fff6006fcef14c7697699f384b99b861370e5bf04dcc2bd36de2cedcd35"
-FITTED_SHA256 = "307519a508529129f9c29322653aa91492ff985303a6bfe09b745faffa6a2cc5"
+CARD_SHA256 = "a47cbc6bb13989563ace405a179651527d4756074f5c00394f91afee377247ff"
+FITTED_SHA256 = "0dae5c28386f8bff6386d31e35db8e967ee6078e49877905585417aea2613966"
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
@@ -44,8 +44,8 @@ _REINSTALL = "Reinstall wellkept"
 _WHAT = "the weights of the relation model"
 _SECOND_READER = "/2"
 """End of the id of the model with its second reader, whose opinions differ."""
-_FOLD_OF_BOTH = "fold_of_both"
-"""Key of the head that knows the opinions of both readers."""
+_HEADS_OF_BOTH = "heads_of_both"
+"""Key of the heads that know the opinions of both readers."""
 _NETWORKS = {"relation.onnx": WEIGHTS_SHA256, "multilingual.onnx": MULTILINGUAL_SHA256}
 _SHARED = (multilingual.PIECES, multilingual.VECTORS)
 
@@ -56,8 +56,8 @@ class PackagedRelationModel:
     Args:
         folder: Folder of `relation.onnx`, `multilingual.onnx`, the pieces of the latter and `relation.json`; by default
             the packaged `weights`. The sha256 of each file is checked when it is loaded.
-        second_reader: Whether the network for other languages also reads English lists that may hold a repetition, for
-            a head that knows both opinions. A store asks for it by its policy; hand the model to `open` without it.
+        second_reader: Whether the network for other languages also reads English lists that leave a doubt, for heads
+            that know both opinions. A store asks for it by its policy; hand the model to `open` without it.
 
     Example:
         >>> model = PackagedRelationModel()
@@ -213,9 +213,7 @@ def _bounds(folder: Path, risk: Risk, *, second_reader: bool) -> Bounds:
 
     settings = _settings(folder)
     cues = ChangeCues.of(settings["cues"])
-    found = settings.get("heads", {})
-    if second_reader:
-        found = {**found, "fold": settings[_FOLD_OF_BOTH]}
+    found = settings[_HEADS_OF_BOTH] if second_reader else settings.get("heads", {})
     heads = {act: Head.of(head, risk, cues) for act, head in found.items()}
     return Bounds(**settings["bounds"][risk], fold=heads.get("fold"), mark=heads.get("mark"))
 

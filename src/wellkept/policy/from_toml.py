@@ -80,7 +80,9 @@ class PolicyReader:
             "ask": ask,
             "answers": self._one_of(data.get("answers", "mark"), "answers", get_args(Answers)),
             "judging": self._one_of(data.get("judging", "now"), "judging", get_args(WhenJudged)),
-            "second_reader": self._one_of(data.get("second_reader", "off"), "second_reader", get_args(SecondReader)),
+            "second_reader": self._one_of(
+                data.get("second_reader", "uncertain"), "second_reader", get_args(SecondReader)
+            ),
         }
 
     def _antonyms(self, pairs: Any) -> tuple[tuple[str, str], ...]:

@@ -32,7 +32,7 @@ class Policy:
             `supersede` it. A person's answer supersedes.
         judging: `now`, or `later`: what no rule decides is stored at once, and the models judge it after the commit.
         second_reader: `uncertain`: an English text that may restate a memory is read by a second network too, which
-            finds more restatements and takes more time; `off`: by the first alone.
+            finds more restatements; `off`: by the first alone, which takes less time and memory.
 
     Example:
         >>> from wellkept import Policy
@@ -49,7 +49,7 @@ class Policy:
     ask: float = QUESTIONS_PER_100
     answers: Answers = "mark"
     judging: WhenJudged = "now"
-    second_reader: SecondReader = "off"
+    second_reader: SecondReader = "uncertain"
 
     def __post_init__(self) -> None:
         """Check and sort the antonym pairs as for TOML."""
@@ -139,7 +139,7 @@ def former_default() -> Policy:
         >>> former_default().for_kind("fact").repeats
         'drop'
     """
-    return Policy(kinds={kind: _former(one) for kind, one in DEFAULT_KINDS.items()})
+    return Policy(kinds={kind: _former(one) for kind, one in DEFAULT_KINDS.items()}, second_reader="off")
 
 
 def _former(one: KindPolicy) -> KindPolicy:

@@ -25,7 +25,7 @@ from wellkept.types import Opinion
 
 Act: TypeAlias = Literal["fold", "mark"]
 
-FEATURES = {"fold": 52, "mark": 35}
+FEATURES = {"fold": 52, "mark": 42}
 """Number of features of a candidate, by act."""
 ODDS_OF_THE_ACT = 5
 """Place of the log-odds of the act's own probability among them."""
@@ -160,16 +160,15 @@ def features_of(
         the next; the largest log-odds among the others and in the whole list; shares of common words; counts of common
         and differing numbers and names; lengths. To fold also the probabilities themselves and their distance to the
         others'. Then the log-odds of the second reading, and the letters: how much the pair looks like a change, and
-        how much more than the others; how much the new text sounds like one. Last, to fold, the log-odds of the third
-        reading, and whether there was one.
+        how much more than the others; how much the new text sounds like one. Last the log-odds of the third reading,
+        and whether there was one.
     """
     news = cues.of_text(new) if cues else 0.0
     changes = [cues.of_pair(new, item.text) if cues else 0.0 for item in read]
     found = []
     for place, change in enumerate(changes):
         beyond = max((other for at, other in enumerate(changes) if at != place), default=0.0)
-        third = _of_third(read[place]) if act == "fold" else ()
-        found.append((*_seen(act, new, read, place), change, change - beyond, news, *third))
+        found.append((*_seen(act, new, read, place), change, change - beyond, news, *_of_third(act, read[place])))
     return tuple(found)
 
 
@@ -196,10 +195,10 @@ def _seen(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[float, 
     )
 
 
-def _of_third(found: Read) -> tuple[float, ...]:
+def _of_third(act: Act, found: Read) -> tuple[float, ...]:
     """The third reading; the mean of the others where there was none."""
     third = found.third
-    return (*_log_odds("fold", found.opinion if third is None else third), float(third is not None))
+    return (*_log_odds(act, found.opinion if third is None else third), float(third is not None))
 
 
 def _log_odds(act: Act, said: Opinion) -> tuple[float, ...]:

@@ -1,7 +1,7 @@
-"""Which candidates a second network reads: those that are not clearly distinct, of a list that may hold a repetition.
+"""Which candidates a second network reads: those that are not clearly distinct, of a list that leaves a doubt.
 
-Only the head that folds knows its opinion. So it reads where the first network is in doubt about the most probable
-repetition. Reading every candidate of every list brings no more (`training/reader/both.py`).
+Only the heads know its opinion. So it reads where the first network is in doubt about the most probable repetition or
+the most probable contradiction. Reading every candidate of every list brings hardly more (`training/reader/both.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from wellkept.types import Opinion
 
-DOUBTFUL = (0.1, 0.95)
+DOUBTFUL_REPETITION = (0.1, 0.95)
+DOUBTFUL_CONFLICT = (0.2, 0.9)
 """A probability between these is a doubt."""
 CLEARLY_DISTINCT = 0.9
 """Probability of *distinct* from which a candidate is not read again."""
@@ -28,6 +29,10 @@ def doubtful(told: Mapping[str, Opinion | None]) -> list[str]:
         (['Tea at four.'], [])
     """
     known = {text: opinion for text, opinion in told.items() if opinion is not None}
-    if not DOUBTFUL[0] < max((opinion.repeats for opinion in known.values()), default=0.0) < DOUBTFUL[1]:
+    most = {
+        DOUBTFUL_REPETITION: max((opinion.repeats for opinion in known.values()), default=0.0),
+        DOUBTFUL_CONFLICT: max((opinion.conflict for opinion in known.values()), default=0.0),
+    }
+    if not any(low < probability < high for (low, high), probability in most.items()):
         return []
     return [text for text, opinion in known.items() if opinion.distinct < CLEARLY_DISTINCT]

@@ -110,7 +110,9 @@ class _Replay:
         self._past = Past(ctx.namespace, ctx.header())
         self._vectors = StoredFirst(ctx.embedder, self._past)
         self._relations = None if ctx.relation_model is None else AskedOnce(ctx.relation_model)
-        self._policies = PastPolicies((ctx.policy, policy, Policy(), former_default()), self._batched)
+        # The defaults of all releases: journals name them by their hash.
+        defaults = (Policy(), Policy(second_reader="off"), former_default())
+        self._policies = PastPolicies((ctx.policy, policy, *defaults), self._batched)
         self._answers = Answers(self._past)
         self._done: dict[int, tuple[Effect, ...]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
