@@ -29,7 +29,7 @@ from wellkept.policy import (
 from wellkept.types import DefaultKind
 
 BEFORE_THE_SECOND_READER = "ad74dc1b2794cab9"
-"""Hash of the default policy of the releases before the second reader."""
+"""Hash of the default policy before the second reader."""
 SKIP_95, LINK_90, MERGE_95 = Band(0.95, "skip"), Band(0.90, "link"), Band(0.95, "merge")
 
 
@@ -569,7 +569,7 @@ def test_when_a_text_is_judged_is_no_part_of_the_hash() -> None:
 
 
 def test_a_second_reader_is_part_of_the_hash_and_on_by_default() -> None:
-    """It changes how a text is judged; the default without it is named by the journals of earlier releases."""
+    """It changes how a text is judged; the default without it is what older journals name."""
     alone = Policy.from_toml('second_reader = "off"')
     assert (alone.second_reader, Policy().second_reader) == ("off", "uncertain")
     assert (

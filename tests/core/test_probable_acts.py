@@ -376,6 +376,20 @@ def test_the_third_reading_of_a_text_counts_and_the_mean_stands_for_one_that_was
     assert len({seen[name][:-7] for name in seen}) == 1
 
 
+@pytest.mark.parametrize("act", ["fold", "mark"])
+def test_in_english_the_third_reading_of_a_text_in_another_language_is_not_seen(act):
+    """It is read alone; the heads for English know what a second reader says of English lists."""
+    plain = (SAME.same, SAME.refines, SAME.generalises, SAME.conflict, SAME.distinct)
+    told, untold = (ReadTwice(*plain, first=SAME, second=SAME, third=third) for third in (AGAINST, None))
+    for new, old, is_seen in (
+        ("The flat costs 900 euros a month.", "La renta es de 900 euros al mes.", False),
+        ("The flat costs 900 euros a month.", "The rent is 900 euros each month.", True),
+        ("El piso cuesta 900 euros al mes.", "The rent is 900 euros each month.", True),
+    ):
+        seen, unseen = (features_of(act, new, [Read(old, 0.8, one)]) for one in (told, untold))
+        assert (seen != unseen) is is_seen
+
+
 def test_letters_tell_the_candidate_that_looks_most_like_a_change():
     letters = letters_of("Rent is 900 euros.")
     gone = LetterWeights([int(group in letters) for group in range(BUCKETS)], 1.0)

@@ -11,6 +11,7 @@ import pytest
 
 import wellkept
 from stores import EACH_BACKEND, EVERY_BACKEND, Desk, desk
+from wellkept.core.judging.list_head import FEATURES, Head
 from wellkept.core.judging.risk_bounds import Bounds
 from wellkept.core.judging.what_to_ask import MOST_ASKED
 from wellkept.errors import ModelError, ModelUnavailable
@@ -117,6 +118,7 @@ def near() -> FakeEmbedder:
 
 
 SURE = Opinion(1.0, 0.0, 0.0, 0.0, 0.0, "broken")
+TOO_SHORT, LONG_ENOUGH = (1.0, 2.0), (0.0,) * FEATURES["fold"]
 OUTAGES = {
     "says it is down": Broken(fail(ModelUnavailable("no weights"))),
     "runs out of memory": Broken(fail(MemoryError())),
@@ -129,6 +131,13 @@ OUTAGES = {
     "answers with words": Broken(lambda count: ["same"] * count),
     "answers with records": Broken(lambda count: [{"same": 1.0}] * count),
     "has no bounds": Broken(lambda count: [SURE] * count, bounds=fail(KeyError("balanced"))),
+    "has a head of too few weights": Broken(
+        lambda count: [SURE] * count, bounds=lambda: Bounds(*[0.9] * 5, fold=Head(TOO_SHORT, 0.0, 0.9, 0.9))
+    ),
+    "has too few for other languages": Broken(
+        lambda count: [SURE] * count,
+        bounds=lambda: Bounds(*[0.9] * 5, fold=Head(LONG_ENOUGH, 0.0, 0.9, 0.9, elsewhere=(TOO_SHORT, 0.0))),
+    ),
     "says of lists that it is down": Lists(fail(ModelUnavailable("no weights"))),
     "raises anything at a list": Lists(fail(RuntimeError("boom"))),
     "answers too few lists": Lists(lambda count: [[SURE]] * (count - 1)),

@@ -170,6 +170,18 @@ def test_a_store_from_before_the_second_reader_is_replayed_as_it_was_judged(tmp_
     ]
 
 
+def test_so_is_one_with_a_policy_of_its_own_which_did_not_name_the_reader(tmp_path: Path) -> None:
+    path, own = str(tmp_path / "old.db"), Policy(ask=5)
+    with wellkept.open(path, policy=replace(own, second_reader="off")) as store:
+        store.remember(BACKUPS[0])
+        store.remember(BACKUPS[1], on_conflict="supersede")
+    with wellkept.open(path, policy=own) as store:
+        replayed = store.replay(replace(own, ask=0))
+    assert [(one.old.outcome, one.new.outcome, one.cause) for one in replayed.differences] == [
+        ("created", "restated", "policy")
+    ]
+
+
 def test_a_model_without_a_second_reader_reads_as_ever() -> None:
     model = FakeRelationModel()
     with wellkept.open("memory:", policy=BOTH, relation_model=model) as store:

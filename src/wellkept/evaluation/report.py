@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from wellkept.engine.models.fail_open import with_second_reader
 from wellkept.evaluation import pair_metrics, public_metrics, story_metrics
 from wellkept.evaluation.asked import endings
 from wellkept.evaluation.asked.endings import StoryEnd
@@ -81,8 +82,16 @@ def of_asked(
         "files": [{"file": name, "n": len(ends)}],
         "answers": answers,
         "asked": [{"ask": budget, "metrics": values_of(endings.figures(found))} for budget, found in columns],
-        **_surroundings(setup, [] if setup.relation_model is None else [setup.relation_model.id], seconds),
+        **_surroundings(setup, _relation_models(setup), seconds),
     }
+
+
+def _relation_models(setup: Setup) -> list[str]:
+    """The id of the relation model as the policy uses it."""
+    if setup.relation_model is None:
+        return []
+    model = setup.relation_model
+    return [(model if setup.policy.second_reader == "off" else with_second_reader(model)).id]
 
 
 def wrong_pairs(files: Sequence[PairFile], cases: Sequence[Sequence[Case]]) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ It is used only for the few texts that rules leave open. A new text is read with
 candidate that is not clearly *distinct* is read once more, alone and in the other order, because a text that sounds
 like a repetition is easily taken for one of the nearest candidate. What is not English is read once more by a network
 that has learnt a hundred languages, with its candidates and then alone; it is loaded with the first such text, or, as
-second reader of English, with the first text that may be a repetition. A pair
+second reader of English, with the first list that leaves a doubt. A pair
 alone is read in both orders, so that the swapped pair has the mirrored opinion. Opinions are identical on every
 processor and in any batch: products are integer products, each row is scaled separately, and logits and probabilities
 are rounded to 4 decimals. Training, data and limits: `weights/RELATION.md`.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
 MULTILINGUAL_SHA256 = "a9531815cd8b2e83ee3fcc900659ed034a938663925e757ec74cad91ce3199a2"
 """Of the network for other languages, which reads the pieces of `wellkept.models.multilingual`."""
-CARD_SHA256 = "a47cbc6bb13989563ace405a179651527d4756074f5c00394f91afee377247ff"
+CARD_SHA256 = "67de6167ee00bcdfcf54c4f00f03936b16501c45c770deec50c267c1823593c3"
 FITTED_SHA256 = "0dae5c28386f8bff6386d31e35db8e967ee6078e49877905585417aea2613966"
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3

@@ -31,8 +31,8 @@ class Policy:
         answers: What the answer of an agent or a model may do with a replaced memory: `mark` it as outdated, or
             `supersede` it. A person's answer supersedes.
         judging: `now`, or `later`: what no rule decides is stored at once, and the models judge it after the commit.
-        second_reader: `uncertain`: an English text that may restate a memory is read by a second network too, which
-            finds more restatements; `off`: by the first alone, which takes less time and memory.
+        second_reader: `uncertain`: an English text that may restate or contradict a memory is read by a second network
+            too, which finds more of both; `off`: by the first alone, which takes less time and memory.
 
     Example:
         >>> from wellkept import Policy

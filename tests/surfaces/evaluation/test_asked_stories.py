@@ -180,7 +180,7 @@ def test_the_command_shows_what_questions_bring_with_the_packaged_models(cli: Cl
     assert (without["unmarked"], without["questions_per_100"]) == (1.0, 0.0)
     assert answered["unmarked"] == answered["lost"] == answered["wrong_marks"] == 0.0
     assert answered["questions_per_100"] > 0 < answered["tokens_per_100"]
-    assert report["model"].startswith("relation@")
+    assert report["model"].startswith("relation@") and report["model"].endswith("/2")
     assert "unmarked" in real("eval", "stories", "stories.jsonl", "--ask", "100", "--answers", "noisy:0").stdout
 
 

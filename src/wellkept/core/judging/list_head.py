@@ -168,7 +168,8 @@ def features_of(
     found = []
     for place, change in enumerate(changes):
         beyond = max((other for at, other in enumerate(changes) if at != place), default=0.0)
-        found.append((*_seen(act, new, read, place), change, change - beyond, news, *_of_third(act, read[place])))
+        third = _of_third(act, new, read[place])
+        found.append((*_seen(act, new, read, place), change, change - beyond, news, *third))
     return tuple(found)
 
 
@@ -195,9 +196,13 @@ def _seen(act: Act, new: str, read: Sequence[Read], place: int) -> tuple[float, 
     )
 
 
-def _of_third(act: Act, found: Read) -> tuple[float, ...]:
-    """The third reading; the mean of the others where there was none."""
-    third = found.third
+def _of_third(act: Act, new: str, found: Read) -> tuple[float, ...]:
+    """The third reading; the mean of the others where there was none.
+
+    A head for English knows what a second reader says of English lists, and not the reading of a text in another
+    language alone.
+    """
+    third = found.third if is_english(found.text) or not is_english(new) else None
     return (*_log_odds(act, found.opinion if third is None else third), float(third is not None))
 
 

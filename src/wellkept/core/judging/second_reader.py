@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from wellkept.types import Opinion
 
 DOUBTFUL_REPETITION = (0.1, 0.95)
+"""Between these the most probable repetition of a list is in doubt."""
 DOUBTFUL_CONFLICT = (0.2, 0.9)
-"""A probability between these is a doubt."""
+"""Between these the most probable contradiction is."""
 CLEARLY_DISTINCT = 0.9
 """Probability of *distinct* from which a candidate is not read again."""
 
@@ -29,10 +30,10 @@ def doubtful(told: Mapping[str, Opinion | None]) -> list[str]:
         (['Tea at four.'], [])
     """
     known = {text: opinion for text, opinion in told.items() if opinion is not None}
-    most = {
-        DOUBTFUL_REPETITION: max((opinion.repeats for opinion in known.values()), default=0.0),
-        DOUBTFUL_CONFLICT: max((opinion.conflict for opinion in known.values()), default=0.0),
-    }
-    if not any(low < probability < high for (low, high), probability in most.items()):
+    most = (
+        (DOUBTFUL_REPETITION, max((opinion.repeats for opinion in known.values()), default=0.0)),
+        (DOUBTFUL_CONFLICT, max((opinion.conflict for opinion in known.values()), default=0.0)),
+    )
+    if not any(low < probability < high for (low, high), probability in most):
         return []
     return [text for text, opinion in known.items() if opinion.distinct < CLEARLY_DISTINCT]

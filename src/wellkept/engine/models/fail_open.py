@@ -20,6 +20,7 @@ from wellkept.types import Decision, Memory, NewMemory, Opinion, Statement, Vect
 
 if TYPE_CHECKING:
     from wellkept.core.judging.evidence import ContradictionFn, Evidence, Moment
+    from wellkept.core.judging.list_head import Head
     from wellkept.core.judging.risk_bounds import Bounds
 
 log = logging.getLogger("wellkept")
@@ -135,15 +136,25 @@ def bounds(model: RelationModel, risk: Risk) -> Bounds:
     """The relation model's thresholds.
 
     Raises:
-        ModelError: The model failed in any way.
+        ModelError: The model failed in any way, or its heads have other weights than there are features.
     """
+    from wellkept.core.judging.list_head import FEATURES
     from wellkept.core.judging.risk_bounds import Bounds
 
     with guarded("the relation model has no bounds", model.id):
         told = model.bounds(risk)
     if not isinstance(told, Bounds):
         raise ModelResponseInvalid("the relation model gave something that is not a record of bounds", where=model.id)
+    for act, head in (("fold", told.fold), ("mark", told.mark)):
+        if head is not None and any(len(weights) != FEATURES[act] for weights in _weights_of(head)):
+            raise ModelResponseInvalid(f"the head of {act!r} needs {FEATURES[act]} weights", where=model.id)
     return told
+
+
+def _weights_of(head: Head) -> Iterator[Sequence[float]]:
+    yield head.weights
+    if head.elsewhere is not None:
+        yield head.elsewhere[0]
 
 
 def summarise(model: Summariser, texts: Sequence[str], *, limit: int) -> str:

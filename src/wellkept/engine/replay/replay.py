@@ -110,9 +110,10 @@ class _Replay:
         self._past = Past(ctx.namespace, ctx.header())
         self._vectors = StoredFirst(ctx.embedder, self._past)
         self._relations = None if ctx.relation_model is None else AskedOnce(ctx.relation_model)
-        # The defaults of all releases: journals name them by their hash.
-        defaults = (Policy(), Policy(second_reader="off"), former_default())
-        self._policies = PastPolicies((ctx.policy, policy, *defaults), self._batched)
+        named = (ctx.policy, policy, Policy(), former_default())
+        # Before the second reader every policy was one without it; its journals name it by that hash.
+        former = (replace(one, second_reader="off") for one in named)
+        self._policies = PastPolicies((*named, *former), self._batched)
         self._answers = Answers(self._past)
         self._done: dict[int, tuple[Effect, ...]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
