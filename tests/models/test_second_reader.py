@@ -13,7 +13,7 @@ import pytest
 
 import wellkept
 from wellkept.core.judging.kept_opinions import opinions_in, reading_of
-from wellkept.core.judging.list_head import ReadTwice
+from wellkept.core.judging.list_head import Read, ReadTwice, chances_of
 from wellkept.core.judging.second_reader import CLEARLY_DISTINCT, DOUBTFUL_CONFLICT, DOUBTFUL_REPETITION, doubtful
 from wellkept.models import multilingual, relation
 from wellkept.models.port import PartUnavailable, SecondReading
@@ -67,6 +67,19 @@ def test_the_doubtful_candidates_are_read_together_by_the_network_for_other_lang
             assert isinstance(opinion, ReadTwice) and opinion.third is not None
             expected = shares(network.calibrated(logits[text]))
             assert [opinion.third.of(label) for label in LABELS] == [round(float(share), 4) for share in expected]
+
+
+def test_a_list_that_may_hold_an_update_only_is_read_again_and_counts_for_a_mark(both: PackagedRelationModel) -> None:
+    old, new = "Parcels are left with the neighbour.", "The neighbour moved away; parcels wait at the kiosk."
+    [[told]] = both.read_lists([(new, (old,))])
+    assert isinstance(told, ReadTwice) and told.third is not None
+    assert told.repeats < DOUBTFUL_REPETITION[0]
+    head = both.bounds("balanced").mark
+    assert head is not None
+    again, once = (
+        chances_of(head, "mark", new, (Read(old, 0.7, one),))[0] for one in (told, replace(told, third=None))
+    )
+    assert again > once
 
 
 def test_the_opinions_depend_on_neither_order_nor_company(both: PackagedRelationModel) -> None:
