@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from training.compose import Pair
 from training.lists.export import export, rows_of
+from training.lists.kept import reader_of
 from training.lists.model import from_pairs
-from training.lists.train import reader_of
 from training.material import cases, frames
 from training.natural import natural_pairs, stream_pairs
 from training.package import RUNTIME, WEIGHTS, pin

@@ -47,6 +47,13 @@ def test_the_default_embedder_answers(cli: Cli) -> None:
     assert "minilm-l6-v2-int7" in found["model"]["what"] and "384 dimensions" in found["model"]["what"]
 
 
+def test_the_relation_model_answers_with_its_second_reader_if_the_policy_has_one(cli: Cli, tmp_path: Path) -> None:
+    alone = tmp_path / "alone.toml"
+    alone.write_text('second_reader = "off"\n', encoding="utf-8")
+    assert "/2, loaded" in look(cli)["relation model"]["what"]
+    assert "/2, loaded" not in look(cli, "--policy", str(alone))["relation model"]["what"]
+
+
 def test_where_each_setting_comes_from_is_told_and_a_key_is_not(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WELLKEPT_ACTOR", "alice")
     monkeypatch.setenv("WELLKEPT_EMBEDDER_KEY", "sk-very-secret")

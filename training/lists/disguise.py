@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from training.lists.material import Listing
@@ -45,14 +45,15 @@ class Names:
 
     def exchanged(self, listing: Listing, chance: random.Random) -> Listing:
         """The list with other names; its relations stay as they are."""
-        texts = (listing.new, *listing.texts)
+        new, *texts = self.renamed((listing.new, *listing.texts), chance, len(self._names))
+        return Listing(new, tuple(texts), listing.labels)
+
+    def renamed(self, texts: Sequence[str], chance: random.Random, most: int) -> list[str]:
+        """The texts with other names, at most so many different ones."""
         found = {word for text in texts for word in _WORD.findall(text)} & self._known
-        others = {name: chance.choice(self._names) for name in sorted(found)}
-
-        def told(text: str) -> str:
-            return _WORD.sub(lambda word: others.get(word.group(), word.group()), text)
-
-        return Listing(told(listing.new), tuple(map(told, listing.texts)), listing.labels)
+        names = self._names if most >= len(self._names) else chance.sample(self._names, most)
+        others = {name: chance.choice(names) for name in sorted(found)}
+        return [_WORD.sub(lambda word: others.get(word.group(), word.group()), text) for text in texts]
 
 
 def hidden(row: ListRow, chance: random.Random, mask: int = MASK) -> ListRow:

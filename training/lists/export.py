@@ -16,10 +16,10 @@ import torch
 from training.compose import Composer
 from training.graph import DOUBLE, FLOAT, OF_ROWS, Graph, State
 from training.lists.attention import Steps, attention, in_levels, steps_of
+from training.lists.kept import reader_of
 from training.lists.material import composed
 from training.lists.model import ListModel, batch_of, from_pairs
 from training.lists.reading import Logits, Reading
-from training.lists.train import reader_of
 from training.material import cases, frames
 from training.model import WIDTH
 from training.quantise import Linear, quantised_over

@@ -99,6 +99,15 @@ class Lists:
         swapped = len(listing.texts) == 1 and chance.random() < SWAPPED
         return _swapped(listing) if swapped else listing
 
+    def across(self, chance: random.Random) -> tuple[str, list[str]]:
+        """A write with lines of other stores that look alike, and some of its own; nobody says how they relate."""
+        write = chance.choice(self._writes)
+        strange, near = list(self._strangers[write.first + write.at]), self._near(write)[:STRANGERS]
+        chance.shuffle(strange)
+        own = [write.story.lines[at].text for at in chance.sample(near, min(len(near), chance.randint(0, 4)))]
+        texts = list(dict.fromkeys([*own, *strange]))[: chance.randint(2, MOST_CANDIDATES)]
+        return write.story.lines[write.at].text, texts
+
     def _drawn(self, chance: random.Random, composer: Composer) -> Listing:
         if chance.random() >= OF_STORIES:
             return composed(chance, composer, self._cases)

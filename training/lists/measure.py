@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from training.heads import Crowd, Listed, Numbers, embedded_lines, listed
+from training.lists.kept import reader_of
 from training.lists.model import from_pairs
 from training.lists.reading import Asked, with_torch
-from training.lists.train import reader_of
 from training.running import BFLOAT16
 from training.stories import stories
 from wellkept.core.reading.language_detection import is_english
@@ -41,8 +41,9 @@ def main() -> None:
     reading = with_torch(from_pairs(torch.load(args.run / args.weights)), fast=BFLOAT16)
     found = stories(args.file)
     items = listed(found, NOBODY, embedded_lines(found))
+    texts = [(item.line.text, tuple(text for text, _ in item.texts)) for item in items]
     for alone in (False, True):
-        asked = Asked(reader_of(args.run, args.vocabulary), items, alone=alone)
+        asked = Asked(reader_of(args.run, args.vocabulary), texts, alone=alone)
         rows = [(items[at], place, shares(logits)) for at, place, logits in asked.answers(reading(asked.rows))]
         for group, english in (("English", True), ("other languages", False)):
             some = [row for row in rows if is_english(row[0].line.text) is english]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from training.heads import Listed
+from training.heads import Listing
 from training.lists.model import ListModel, batch_of
 from wellkept.models.relation import UNREADABLE_SHARE
 from wellkept.models.tokenizer.lists import ListReader, ListRow, in_rows
@@ -43,16 +43,16 @@ class Asked:
 
     Args:
         reader: Makes the rows.
-        items: Texts with their candidates; what the vocabulary cannot spell is not read.
+        lists: Texts with their candidates; what the vocabulary cannot spell is not read.
         alone: Whether each candidate is read in a list of its own.
     """
 
-    def __init__(self, reader: ListReader, items: Sequence[Listed], *, alone: bool = False) -> None:
+    def __init__(self, reader: ListReader, lists: Iterable[Listing], *, alone: bool = False) -> None:
         read = lru_cache(maxsize=None)(reader.read)
         self.rows: list[ListRow] = []
         self._whose: list[tuple[int, list[int]]] = []
-        for at, item in enumerate(items):
-            new, texts = read(item.line.text), [read(text) for text, _ in item.texts]
+        for at, (told, candidates) in enumerate(lists):
+            new, texts = read(told), [read(text) for text in candidates]
             legible = [place for place, text in enumerate(texts) if _is_legible(text)] if _is_legible(new) else []
             parts = in_rows(new, [texts[place] for place in legible])
             for part in [[one] for some in parts for one in some] if alone else parts:
@@ -61,10 +61,10 @@ class Asked:
                 self._whose.append((at, places))
 
     def answers(self, logits: Sequence[Logits]) -> Iterator[tuple[int, int, Logits]]:
-        """Item, candidate, and logits of how the new text relates to it."""
-        for (item, places), of_row in zip(self._whose, logits, strict=True):
+        """List, candidate, and logits of how the new text relates to it."""
+        for (whose, places), of_row in zip(self._whose, logits, strict=True):
             for place, row in zip(places, of_row, strict=True):
-                yield item, place, np.round(row[list(MIRROR)], 4)
+                yield whose, place, np.round(row[list(MIRROR)], 4)
 
 
 def _is_legible(text: Read) -> bool:

@@ -2,13 +2,13 @@
 
     python -m training.lists.train --start build/relation --vocabulary build/minilm/vocab.txt --out build/lists
 
-Lists are drawn on demand, each chunk from its own seed. State is saved between chunks.
+Lists are drawn on demand, each chunk from its own seed. State is saved between chunks. With `--teachers` the targets
+are what these readers say on average, of lists that nobody has labelled too.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -23,17 +23,18 @@ from torch import Tensor
 
 from training.compose import Composer
 from training.lists.disguise import MASK, Names, hidden
-from training.lists.material import Lists, of_authors
+from training.lists.kept import reader_of, weights_in
+from training.lists.material import Listing, Lists, of_authors
 from training.lists.model import Batch, batch_of, from_pairs
+from training.lists.teachers import Teachers
+from training.lists.unlabelled import Unlabelled
 from training.material import Case, Frame, cases, frames
 from training.running import BFLOAT16, Running
 from training.stories import TRAINING, Story, stories
 from training.train import targets_of
 from wellkept.models.minilm import MiniLmEmbedder
-from wellkept.models.tokenizer.lists import ListReader, ListRow, in_rows
+from wellkept.models.tokenizer.lists import ListRow, in_rows
 from wellkept.models.tokenizer.pairs import LABELS, MIRROR
-from wellkept.models.tokenizer.unigram import Unigram
-from wellkept.models.tokenizer.wordpiece import Tokenizer
 
 Told = TypeVar("Told", Case, Frame, Story)
 
@@ -43,6 +44,8 @@ LONGEST_TEXT = 120
 """Most pieces of a training text."""
 DISGUISED = 0.5
 """Share of the lists whose names are exchanged, and of those in which pieces are hidden."""
+LABELLED = 0.3
+"""Share of the lists that are labelled where teachers are asked; half of a target is the label there."""
 SAVE_EVERY, KEEP_EVERY = 100, 500
 """Steps between two states, and between two copies of the averaged weights that are kept for the learning curve."""
 
@@ -63,6 +66,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--start", type=Path, required=True, help="folder of a run of the pair model, or of lists")
     parser.add_argument("--vocabulary", type=Path, help="vocab.txt of all-MiniLM-L6-v2, unless the folder has pieces")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--teachers", type=Path, nargs="+", help="runs whose mean it learns, also on unlabelled lists")
     parser.add_argument("--crowd", type=Path, help="texts that belong to no story, one a line")
     parser.add_argument("--authors", type=int, help="train on the stories of this many authors; default: all")
     parser.add_argument("--english", type=float, default=1.0, help="share of the English material to train on")
@@ -74,26 +78,6 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def reader_of(run: Path, vocabulary: Path | None) -> ListReader:
-    """The reader with the vocabulary of a run: pieces of its own, or MiniLM's and those that were added."""
-    if vocabulary is None:
-        return ListReader(Unigram(*json.loads((run / "pieces.json").read_text(encoding="utf-8"))))
-    known = vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    pieces = {piece: place for place, piece in enumerate(known)}
-    extra = json.loads((run / "added.json").read_text(encoding="utf-8"))
-    return ListReader(Tokenizer(pieces | {word: len(known) + at for at, (word, _) in enumerate(extra)}))
-
-
-def _weights(folder: Path) -> dict[str, Tensor]:
-    """The averaged weights of a run, or those that are kept in half precision."""
-    kept = folder / "averaged.npz"
-    if not kept.exists():
-        found: dict[str, Tensor] = torch.load(folder / "averaged.pt")
-        return found
-    with np.load(kept) as arrays:
-        return {name: torch.tensor(arrays[name].astype(np.float32)) for name in arrays.files}
-
-
 class _Run:
     """One training run with its resumable state."""
 
@@ -103,13 +87,15 @@ class _Run:
         self.cases = _with_less_english(cases("train"), args.english)
         found = _with_less_english(_stories(args), args.english)
         self.lists, self.names = _lists(args, found, self.cases), Names(found)
+        self.unlabelled = Unlabelled(self.lists, self.names)
+        self.teachers = Teachers(args.teachers, args.vocabulary) if args.teachers else None
         reader = reader_of(args.start, args.vocabulary)
         for file in ("added.json", "pieces.json"):
             if (args.start / file).exists():
                 (args.out / file).write_bytes((args.start / file).read_bytes())
         self.mask = MASK if args.vocabulary else reader.tokenizer.pieces["[UNK]"]
         self.reader, self.read = reader, lru_cache(maxsize=1 << 16)(reader.read)
-        self.model = from_pairs(_weights(args.start))
+        self.model = from_pairs(weights_in(args.start))
         # Half of all parameters; few of them are in a batch, and a step without them takes an eighth less time.
         self.model.words.requires_grad_(requires_grad=False)
         self.running = Running(self.model, args.out, steps=args.steps, rate=args.rate, warming=100)
@@ -134,26 +120,20 @@ class _Run:
         self.model.train()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=BFLOAT16):
             logits = self.model(batch)
-        return self.running.learn(loss_of(logits.float(), targets))
+        loss = loss_of if self.teachers is None else taught_loss_of
+        return self.running.learn(loss(logits.float(), targets))
 
     def _chunk(self, step: int) -> Iterator[tuple[Batch, Tensor]]:
         chance = random.Random(f"{self.args.seed}/{step}")
         composer = Composer(self.frames, self.cases, seed=chance.randrange(2**60))
-        rows: list[tuple[ListRow, list[tuple[str, ...]]]] = []
+        rows: list[tuple[ListRow, list[Tensor]]] = []
         while len(rows) < CHUNK:
-            listing = self.lists.draw(chance, composer)
-            listing = self.names.exchanged(listing, chance) if chance.random() < DISGUISED else listing
-            new, texts = self.read(listing.new), [self.read(text) for text in listing.texts]
-            kept = [at for at, text in enumerate(texts) if len(text.pieces) <= LONGEST_TEXT]
-            lists = in_rows(new, [texts[at] for at in kept]) if len(new.pieces) <= LONGEST_TEXT else []
-            if lists:
-                places = [kept[at] for at in lists[0]]
-                row = self.reader.row(new, [texts[at] for at in places])
-                row = hidden(row, chance, self.mask) if chance.random() < DISGUISED else row
-                rows.append((row, [listing.labels[at] for at in places]))
+            for new, texts, targets in self._drawn(chance, composer):
+                row = self._row(new, texts, targets, chance)
+                rows += [row] if row else []
         # Of equal length hardly any piece of a batch is padding.
         rows.sort(key=lambda item: (len(item[0].pieces), item[0].pieces))
-        batches: list[list[tuple[ListRow, list[tuple[str, ...]]]]] = [[]]
+        batches: list[list[tuple[ListRow, list[Tensor]]]] = [[]]
         for item in rows:
             if (len(batches[-1]) + 1) * len(item[0].pieces) > self.args.pieces:
                 batches.append([])
@@ -161,14 +141,54 @@ class _Run:
         chance.shuffle(batches)
         for chosen in batches:
             batch = batch_of([row for row, _ in chosen])
-            yield batch, padded([labels for _, labels in chosen])
+            yield batch, padded([targets for _, targets in chosen])
+
+    def _row(
+        self, told: str, candidates: Sequence[str], targets: Sequence[Tensor], chance: random.Random
+    ) -> tuple[ListRow, list[Tensor]] | None:
+        new, texts = self.read(told), [self.read(text) for text in candidates]
+        kept = [at for at, text in enumerate(texts) if len(text.pieces) <= LONGEST_TEXT]
+        lists = in_rows(new, [texts[at] for at in kept]) if len(new.pieces) <= LONGEST_TEXT else []
+        if not lists:
+            return None
+        places = [kept[at] for at in lists[0]]
+        row = self.reader.row(new, [texts[at] for at in places])
+        row = hidden(row, chance, self.mask) if chance.random() < DISGUISED else row
+        return row, [targets[at] for at in places]
+
+    def _drawn(self, chance: random.Random, composer: Composer) -> Iterator[tuple[str, Sequence[str], list[Tensor]]]:
+        """A list with its targets, or many at once from the teachers."""
+        if self.teachers is None:
+            listing = self._listing(chance, composer)
+            yield listing.new, listing.texts, list(targets_of(list(listing.labels)))
+            return
+        lists, labels = [], []
+        for _ in range(CHUNK):
+            if chance.random() < LABELLED:
+                listing = self._listing(chance, composer)
+                lists.append((listing.new, listing.texts))
+                labels.append(targets_of(list(listing.labels)))
+            else:
+                new, texts = self.unlabelled.draw(chance, composer)
+                lists.append((new, tuple(texts)))
+                labels.append(None)
+        for (new, texts), known, told in zip(lists, labels, self.teachers.told(lists), strict=True):
+            places = sorted(told)
+            answers = [torch.tensor(told[at], dtype=torch.float32) for at in places]
+            if known is not None:
+                answers = [(one + known[at] / known[at].sum()) / 2 for one, at in zip(answers, places, strict=True)]
+            yield new, [texts[at] for at in places], answers
+
+    def _listing(self, chance: random.Random, composer: Composer) -> Listing:
+        listing = self.lists.draw(chance, composer)
+        return self.names.exchanged(listing, chance) if chance.random() < DISGUISED else listing
 
 
-def padded(labels: Sequence[Sequence[tuple[str, ...]]]) -> Tensor:
-    """Multi-hot targets of shape (rows, candidates of the longest list, relations); all zero for no candidate."""
-    targets = torch.zeros(len(labels), max(map(len, labels)), len(LABELS))
-    for at, row in enumerate(labels):
-        targets[at, : len(row)] = targets_of(list(row))
+def padded(told: Sequence[Sequence[Tensor]]) -> Tensor:
+    """Targets of shape (rows, candidates of the longest list, relations); all zero for no candidate."""
+    targets = torch.zeros(len(told), max(map(len, told)), len(LABELS))
+    for at, row in enumerate(told):
+        targets[at, : len(row)] = torch.stack(list(row))
     return targets
 
 
@@ -183,6 +203,12 @@ def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
     told = logits[:, :, list(MIRROR)].log_softmax(dim=2)
     allowed = (told + targets.clamp(min=1e-9).log()).logsumexp(dim=2)
     return -allowed[present].mean()
+
+
+def taught_loss_of(logits: Tensor, targets: Tensor) -> Tensor:
+    """Cross-entropy to shares of the relations, averaged over all candidates; otherwise as `loss_of`."""
+    told = logits[:, :, list(MIRROR)].log_softmax(dim=2)
+    return -(targets * told).sum(2)[targets.sum(2) > 0].mean()
 
 
 def _stories(args: argparse.Namespace) -> list[Story]:

@@ -18,8 +18,8 @@ import torch
 
 from training.export import calibration, calibration_pairs, measured
 from training.lists.export import export, rows_of
+from training.lists.kept import reader_of
 from training.lists.model import from_pairs
-from training.lists.train import reader_of
 from training.package import MODELS, RUNTIME, WEIGHTS, pin
 from wellkept.models.multilingual import PIECES
 from wellkept.models.relation import fitted

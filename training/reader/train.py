@@ -30,6 +30,7 @@ from training.reader.runs import weights_of
 from training.reader.source import Base
 from training.running import BFLOAT16, Running
 from training.stories import TRAINING, stories
+from training.train import targets_of
 
 CHUNK = 64
 """Lists drawn together and sorted by length."""
@@ -137,7 +138,7 @@ class _Run:
             batches[-1].append(item)
         chance.shuffle(batches)
         for chosen in batches:
-            yield batch_of([row for row, _ in chosen]), padded([labels for _, labels in chosen])
+            yield batch_of([row for row, _ in chosen]), padded([list(targets_of(labels)) for _, labels in chosen])
 
 
 if __name__ == "__main__":

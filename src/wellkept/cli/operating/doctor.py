@@ -111,6 +111,7 @@ def _settings(settings: Settings) -> Iterator[Finding]:
 
 
 def _relation_model(settings: Settings) -> Iterator[Finding]:
+    from wellkept.models.port import SecondReading
     from wellkept.models.registry import load_relation_model
 
     if settings.relation_model == "none":
@@ -118,7 +119,10 @@ def _relation_model(settings: Settings) -> Iterator[Finding]:
         return
     started = time.perf_counter()
     model = load_relation_model("packaged")
-    opinions = model.read([("The light is on.", "The light is off.")]) if model is not None else []
+    if isinstance(model, SecondReading) and settings.policy.second_reader != "off":
+        model = model.with_second_reader()
+    pairs = [("The light is on.", "The light is off."), ("Das Licht ist an.", "Das Licht ist aus.")]  # a network each
+    opinions = model.read(pairs) if model is not None else []
     took = (time.perf_counter() - started) * 1000
     name = opinions[0].model if opinions and opinions[0] is not None else "?"
     yield Finding("relation model", "ok", f"{name}, loaded and answered in {took:.0f} ms")
