@@ -87,6 +87,9 @@ demo: $(RUN)/.installed  ## install what is needed to run, then show what Wellke
 dist: $(DEV)/.installed  ## build wheel and sdist into dist/
 	@$(DEV)/bin/python -m hatchling build -t sdist -t wheel -d dist
 
+# Several tests run at once; threads of their own, which wait for each other in turns, would take several times as long.
+test coverage examples test-postgres test-quick test-others soak: export OPENBLAS_NUM_THREADS = 1
+
 test: $(DEV)/.installed  ## lint, types, import rules, all tests and the examples in the docs
 	@$(MAKE) --no-print-directory -j 4 lint types $(if $(TESTS),,coverage examples)
 	@$(DEV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not external and not soak" \
@@ -290,7 +293,7 @@ endef
 # --------------------------------------------------------------------------------------------
 # Other Pythons that this machine can run; the main one is left out.
 
-test-others: $(DEV)/.installed  ## other Pythons: the conformance kit; examples, surfaces and installing on the newest
+test-others: $(DEV)/.installed  ## other Pythons: the conformance kit; examples and surfaces on the newest
 	@set -eu; \
 	main=$$($(DEV)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	here=""; newest=""; \
@@ -304,8 +307,7 @@ test-others: $(DEV)/.installed  ## other Pythons: the conformance kit; examples,
 		echo "Python $$version: $$some"; \
 		$(MAKE) --no-print-directory test-quick PYTHON="$$(sh .ci/find-python "$$version")" DEV="$(DEV)-$$version" \
 			TESTS="--hypothesis-profile=brief $$some $(TESTS)"; \
-	done; \
-	[ -z "$$newest" ] || $(MAKE) --no-print-directory test-install DEV="$(DEV)-$$newest" TESTS='-k "runs or extra"'
+	done
 
 # --------------------------------------------------------------------------------------------
 # Locks: one answer for every platform and every Python from 3.11 on, hashes, and no address.

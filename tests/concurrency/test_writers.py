@@ -41,9 +41,7 @@ def test_the_texts_of_one_fact_say_the_same_and_lie_near() -> None:
     assert max(cosine(a, b) for a, b in combinations(vectors[::7], 2)) < 0.5  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "count", [20, pytest.param(100, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize("count", [20, pytest.param(300, marks=pytest.mark.soak)])
 def test_two_processes_that_say_the_same_things_leave_one_row_for_each(tmp_path: Path, count: int) -> None:
     """F-29, I3: so many facts, ten texts for each, in two shuffled orders."""
     path = place(tmp_path / "shared.db")

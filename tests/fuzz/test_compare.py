@@ -181,7 +181,7 @@ _HOSTILE = [
 ]  # fmt: skip
 
 
-_BOUND = 4.0
+_BOUND = 2.0
 """Generous seconds of work for one comparison: quadratic work would need minutes, a hang never ends."""
 
 
@@ -194,7 +194,7 @@ def _worked(piece: str, length: int) -> float:
 
 @pytest.mark.parametrize("piece", _HOSTILE)
 def test_a_repetitive_text_is_compared_in_bounded_time(piece: str) -> None:
-    assert _worked(piece, 20_000) < _BOUND
+    assert _worked(piece, 10_000) < _BOUND
 
 
 @pytest.mark.slow
@@ -204,4 +204,4 @@ def test_a_repetitive_text_is_compared_in_bounded_time(piece: str) -> None:
 def test_ten_times_the_characters_take_about_ten_times_as_long(piece: str) -> None:
     """Quadratic work takes a hundred times as long. A ratio is the same on every machine."""
     turn = itertools.count()  # another text each time: nothing answers from a cache
-    assert too_slow(lambda length: _worked(piece, length + next(turn)), 10_000, 100_000, 40) == ""
+    assert too_slow(lambda length: _worked(piece, length + next(turn)), 5_000, 50_000, 40) == ""

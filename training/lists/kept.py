@@ -24,11 +24,11 @@ def reader_of(run: Path, vocabulary: Path | None) -> ListReader:
     return ListReader(Tokenizer(pieces | {word: len(known) + at for at, (word, _) in enumerate(extra)}))
 
 
-def weights_in(folder: Path) -> dict[str, Tensor]:
-    """The averaged weights of a run, or those that are kept in half precision."""
+def weights_in(folder: Path, file: str = "averaged.pt") -> dict[str, Tensor]:
+    """The weights in this file of a run, or those that are kept in half precision."""
     kept = folder / "averaged.npz"
     if not kept.exists():
-        found: dict[str, Tensor] = torch.load(folder / "averaged.pt")
+        found: dict[str, Tensor] = torch.load(folder / file)
         return found
     with np.load(kept) as arrays:
         return {name: torch.tensor(arrays[name].astype(np.float32)) for name in arrays.files}

@@ -15,14 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from training.heads import Crowd, Listed, Numbers, embedded_lines, listed
-from training.lists.kept import reader_of
-from training.lists.model import from_pairs
-from training.lists.reading import Asked, with_torch
-from training.running import BFLOAT16
+from training.heads import LARGE, Crowd, Listed, Numbers, crowd_of, embedded_lines, lines, listed
+from training.lists.together import Together
 from training.stories import stories
 from wellkept.core.reading.language_detection import is_english
-from wellkept.models.tokenizer.pairs import LABELS, shares
+from wellkept.models.tokenizer.pairs import LABELS
 
 NOBODY = Crowd((), np.zeros((0, 384), dtype=np.float32))
 
@@ -30,24 +27,23 @@ NOBODY = Crowd((), np.zeros((0, 384), dtype=np.float32))
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--run", type=Path, nargs="+", required=True, help="folder of a run; of several, their mean")
     parser.add_argument("--weights", default="averaged.pt", help="file of the weights in that folder")
-    parser.add_argument(
-        "--vocabulary", type=Path, help="vocab.txt of all-MiniLM-L6-v2, unless the run has its own pieces"
-    )
-    parser.add_argument("--file", default="select", help="stories to measure on; `select` to choose by")
+    parser.add_argument("--vocabulary", type=Path, help="vocab.txt of all-MiniLM-L6-v2, for runs without own pieces")
+    parser.add_argument("--files", nargs="+", default=["select"], help="stories to measure on; `select` to choose by")
+    parser.add_argument("--crowd", type=Path, help="strangers besides, one text a line")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    reading = with_torch(from_pairs(torch.load(args.run / args.weights)), fast=BFLOAT16)
-    found = stories(args.file)
-    items = listed(found, NOBODY, embedded_lines(found))
+    together, found = Together(args.run, args.vocabulary, args.weights), stories(*args.files)
+    crowd = crowd_of(lines(args.crowd)[:LARGE]) if args.crowd else NOBODY
+    items = listed(found, crowd, embedded_lines(found))
     texts = [(item.line.text, tuple(text for text, _ in item.texts)) for item in items]
     for alone in (False, True):
-        asked = Asked(reader_of(args.run, args.vocabulary), texts, alone=alone)
-        rows = [(items[at], place, shares(logits)) for at, place, logits in asked.answers(reading(asked.rows))]
+        told = zip(items, together.told(texts, alone=alone), strict=True)
+        rows = [(item, place, shares) for item, some in told for place, shares in some.items()]
         for group, english in (("English", True), ("other languages", False)):
             some = [row for row in rows if is_english(row[0].line.text) is english]
-            print(f"{'alone' if alone else 'in lists'}, {group}: {_figures(some)}")
+            print(f"{'alone' if alone else 'in lists'}, {group}: {_figures(some)}", flush=True)
 
 
 def _figures(rows: Sequence[tuple[Listed, int, NDArray[np.float64]]]) -> str:

@@ -26,7 +26,7 @@ from training.lists.disguise import MASK, Names, hidden
 from training.lists.kept import reader_of, weights_in
 from training.lists.material import Listing, Lists, of_authors
 from training.lists.model import Batch, batch_of, from_pairs
-from training.lists.teachers import Teachers
+from training.lists.together import Together
 from training.lists.unlabelled import Unlabelled
 from training.material import Case, Frame, cases, frames
 from training.running import BFLOAT16, Running
@@ -88,7 +88,7 @@ class _Run:
         found = _with_less_english(_stories(args), args.english)
         self.lists, self.names = _lists(args, found, self.cases), Names(found)
         self.unlabelled = Unlabelled(self.lists, self.names)
-        self.teachers = Teachers(args.teachers, args.vocabulary) if args.teachers else None
+        self.teachers = Together(args.teachers, args.vocabulary) if args.teachers else None
         reader = reader_of(args.start, args.vocabulary)
         for file in ("added.json", "pieces.json"):
             if (args.start / file).exists():
