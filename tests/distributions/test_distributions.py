@@ -16,7 +16,7 @@ import pytest
 from distributions.fresh import SECONDS, Fresh, needed
 
 ROOT = Path(__file__).parents[2]
-WEIGHTS_TO_GO_ON_FROM = ("training/lists/run_d/", "training/multilingual/run_b/")
+WEIGHTS_TO_GO_ON_FROM = ("training/lists/run_d/", "training/multilingual/run_c/")
 LOCKED = (
     "anthropic",
     "crossencoder",

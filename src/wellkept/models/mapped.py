@@ -24,7 +24,7 @@ OUTLINES_SHA256 = {
     "embedder.onnx": "2c665c3715ee48c4a39a808ccf30340807a8c0c3e93d39a1d79db40b55c863f1",
     "multilingual-embedder.onnx": "619a23cc68615d3c1112648ef431acae213618f4d5d48acc6701b12713ee5aee",
     "relation.onnx": "1ebc8eaa1ccb70f2fabb0a0184be16a8c995b016e0c4e2aaedb20276a504cf30",
-    "multilingual.onnx": "11d189e9c520957c3ff4c1c0296203535b840746261d879624037fdcebe1a8ec",
+    "multilingual.onnx": "ad9686dea304588451d633c87cea2f5a857e3ff803b5c13c9c907f56469a9b27",
 }
 _REINSTALL = "Reinstall wellkept"
 

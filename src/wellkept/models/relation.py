@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from wellkept.models.relation_reading import LoadedModel, Network
 
 WEIGHTS_SHA256 = "5082745fe20d7419ee381d1597ff89023a1192d325be7d89ef1d6a8faec1d010"
-MULTILINGUAL_SHA256 = "a9531815cd8b2e83ee3fcc900659ed034a938663925e757ec74cad91ce3199a2"
+MULTILINGUAL_SHA256 = "f63e04cac278f7560beed78b2b1a47137e8b3af2a40db24b1a7359b3d1bd89dc"
 """Of the network for other languages, which reads the pieces of `wellkept.models.multilingual`."""
-CARD_SHA256 = "67de6167ee00bcdfcf54c4f00f03936b16501c45c770deec50c267c1823593c3"
-FITTED_SHA256 = "0dae5c28386f8bff6386d31e35db8e967ee6078e49877905585417aea2613966"
+CARD_SHA256 = "e434e3971b6317b8014a0126ff025d3c8add782b7d4bf9932c0c5e2f837b63fc"
+FITTED_SHA256 = "0d6913fe681c2557d1551ae7a5f12b88bd557f298a0bce532e36eaebd3747839"
 """Of what the card adds to the weights before an opinion is told, by `fitted`."""
 UNREADABLE_SHARE = 0.3
 """Share of unknown letters above which the model gives no opinion."""
