@@ -229,7 +229,7 @@ def test_what_is_not_english_and_not_clearly_distinct_is_read_alone_by_the_netwo
     alone = shares(network.calibrated(network.alone(older[0], new)))
     assert moved.third is not None
     assert [moved.third.of(label) for label in LABELS] == [round(float(share), 4) for share in alone]
-    assert moved.third.conflict > moved.third.distinct
+    assert moved.conflict > moved.distinct
     assert tea.distinct >= network.clearly and tea.third is None
 
 

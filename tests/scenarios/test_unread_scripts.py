@@ -40,7 +40,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStor
 @pytest.mark.parametrize(
     ("old", "new", "outcome", "rule", "degraded"),
     [
-        (BACKUP, RETOLD, "restated", "restates", ()),
+        (BACKUP, RETOLD, "restated", "told_again", ()),
         (PORT, MOVED, "created", "conflict_warn", ()),
         (BACKUP, PORT, "created", "nothing_like_it", ()),
         (SUGAR, UNSWEETENED, "created", "near_but_different", ("lexical", "language")),
